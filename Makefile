@@ -1,0 +1,44 @@
+# Every target works from a bare clone: it needs Python 3.11+, pip, make and git, nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test test-peer bench fmt check clean
+
+help:
+	@echo "make demo       open the browser on generated sample data"
+	@echo "make test       lint, types, architecture and tests"
+	@echo "make test-peer  the tests that run against the real hermes-agent"
+	@echo "make bench      measure, side by side with the real hermes-agent"
+	@echo "make fmt        format the code"
+
+$(READY): pyproject.toml hermes_store/version.py
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=python3.12 or so")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(READY)
+
+demo: $(READY)
+	$(BIN)/hermes sessions demo
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: check
+	$(BIN)/pytest --numprocesses auto --quiet
+
+test-peer: $(READY)
+	$(BIN)/pytest -m peer --quiet
+
+bench: $(READY)
+	$(BIN)/python -m bench
+
+fmt: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

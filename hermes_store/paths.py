@@ -1,0 +1,57 @@
+"""Where Hermes keeps its files: the home folder, profiles, the database, the transcripts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from hermes_store.errors import InvalidInput, NotFound
+
+DATABASE_NAME = "state.db"
+
+
+def default_home() -> Path:
+    """Return the folder Hermes uses when HERMES_HOME is not set."""
+    local = os.environ.get("LOCALAPPDATA")
+    if sys.platform == "win32" and local:
+        return Path(local) / "hermes"
+    return Path.home() / ".hermes"
+
+
+def hermes_home() -> Path:
+    """Return $HERMES_HOME, or the default home folder."""
+    configured = os.environ.get("HERMES_HOME", "").strip()
+    return Path(configured).expanduser() if configured else default_home()
+
+
+def database_path(home: Path | None = None) -> Path:
+    """Return the session database of a home folder."""
+    return (home or hermes_home()) / DATABASE_NAME
+
+
+def sessions_dir(home: Path | None = None) -> Path:
+    """Return the folder of the JSONL transcripts."""
+    return (home or hermes_home()) / "sessions"
+
+
+def profile_home(name: str, root: Path | None = None) -> Path:
+    """Return the home folder of a named profile ('default' is the root itself)."""
+    base = root or hermes_home()
+    if name in ("", "default"):
+        return base
+    if Path(name).name != name or name in (".", ".."):
+        raise InvalidInput(f"'{name}' is not a profile name. A profile is one folder name.")
+    home = base / "profiles" / name
+    if not home.is_dir():
+        known = ", ".join(profiles(base)) or "none"
+        raise NotFound(f"There is no profile '{name}' in {base}. Known profiles: {known}.")
+    return home
+
+
+def profiles(root: Path | None = None) -> tuple[str, ...]:
+    """Return the names of all profiles that have a folder, sorted."""
+    folder = (root or hermes_home()) / "profiles"
+    if not folder.is_dir():
+        return ()
+    return tuple(sorted(entry.name for entry in folder.iterdir() if entry.is_dir()))

@@ -1,0 +1,46 @@
+"""The places a conversation can come from, with the names people see."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Source(NamedTuple):
+    """A platform: the name stored in the database, a label, and a form for narrow columns."""
+
+    name: str
+    label: str
+    short: str
+
+
+_SOURCES = (
+    Source("cli", "Terminal", "cli"),
+    Source("telegram", "Telegram", "tele"),
+    Source("discord", "Discord", "disc"),
+    Source("slack", "Slack", "slack"),
+    Source("whatsapp", "WhatsApp", "whats"),
+    Source("signal", "Signal", "signl"),
+    Source("matrix", "Matrix", "matrx"),
+    Source("mattermost", "Mattermost", "matte"),
+    Source("email", "E-mail", "email"),
+    Source("sms", "SMS", "sms"),
+    Source("dingtalk", "DingTalk", "ding"),
+    Source("feishu", "Feishu / Lark", "feish"),
+    Source("wecom", "WeCom", "wecom"),
+    Source("weixin", "Weixin", "weixn"),
+    Source("bluebubbles", "iMessage", "imsg"),
+    Source("qqbot", "QQ", "qq"),
+    Source("homeassistant", "Home Assistant", "home"),
+    Source("webhook", "Webhook", "hook"),
+    Source("api-server", "API server", "api"),
+    Source("acp", "Editor (ACP)", "acp"),
+    Source("cron", "Scheduled job", "cron"),
+    Source("batch", "Batch run", "batch"),
+)
+
+KNOWN: dict[str, Source] = {source.name: source for source in _SOURCES}
+
+
+def describe(name: str) -> Source:
+    """Return a source's names; one that is not known keeps its own name."""
+    return KNOWN.get(name) or Source(name, name, name[:5])
