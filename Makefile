@@ -20,7 +20,7 @@ $(READY): pyproject.toml hermes_store/version.py
 	@touch $(READY)
 
 demo: $(READY)
-	$(BIN)/hermes sessions demo
+	$(BIN)/hermes sessions browse --demo
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -1,0 +1,66 @@
+"""Hermes Sessions' session store: every conversation with Hermes Agent, headless.
+
+    from hermes_store import SessionDB
+
+    with SessionDB() as db:
+        for session in db.list_sessions_rich(limit=5):
+            print(session["id"], session["preview"])
+
+Names are loaded when first used, so importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hermes_store.version import __version__
+
+if TYPE_CHECKING:
+    from hermes_store.config import Config, load_config
+    from hermes_store.errors import StoreError
+    from hermes_store.models import Conversation, Edge, Lineage, Message, Session
+    from hermes_store.sessiondb import SessionDB
+    from hermes_store.sessions import new_session_id
+    from hermes_store.store import Store
+
+_HOMES = {
+    "Config": "config",
+    "Conversation": "models",
+    "Edge": "models",
+    "Lineage": "models",
+    "Message": "models",
+    "Session": "models",
+    "SessionDB": "sessiondb",
+    "Store": "store",
+    "StoreError": "errors",
+    "load_config": "config",
+    "new_session_id": "sessions",
+}
+
+__all__ = [
+    "Config",
+    "Conversation",
+    "Edge",
+    "Lineage",
+    "Message",
+    "Session",
+    "SessionDB",
+    "Store",
+    "StoreError",
+    "__version__",
+    "load_config",
+    "new_session_id",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'hermes_store' has no attribute '{name}'")
+    from importlib import import_module
+
+    return getattr(import_module(f"hermes_store.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,77 @@
+"""Explicit WAL checkpoints: when to run one, and a warning when a reader stands in the way.
+
+SQLite's own auto-checkpoint is off on our writers; a commit reports the length of the log and
+this module decides. Small and often is what keeps single writes short.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import apsw
+
+EVERY_WRITES = 50
+EVERY_PAGES = 1_000
+RESTART_PAGES = 8_000
+"""From here on (32 MB) a checkpoint also asks readers to move on, so that the log starts anew."""
+WARN_PAGES = 32_000
+"""From here on (128 MB) somebody is told."""
+SIZE_LIMIT = 4_000_000
+"""What SQLite cuts the log file back to when it starts anew."""
+
+log = logging.getLogger("hermes_store.checkpoint")
+
+
+class Checkpointer:
+    """Counts the commits of one connection and moves the log into the database in time."""
+
+    def __init__(self, con: apsw.Connection, path: Path) -> None:
+        self._con = con
+        self._path = path
+        self._writes = 0
+        self._pages = 0
+        self._stuck_at = 0
+        self._warned = False
+        con.set_wal_hook(self._committed)
+
+    def _committed(self, _con: apsw.Connection, _name: str, pages: int) -> int:
+        self._writes += 1
+        self._pages = pages
+        return apsw.SQLITE_OK
+
+    @property
+    def due(self) -> bool:
+        """Whether enough was written since the last checkpoint."""
+        # After a checkpoint that a reader cut short, trying again on each commit helps nobody.
+        return self._writes >= EVERY_WRITES or self._pages - self._stuck_at >= EVERY_PAGES
+
+    def run_if_due(self) -> None:
+        """Run a checkpoint if one is due; never raises, a busy log is left for the next time."""
+        if self.due:
+            self.run()
+
+    def run(self) -> None:
+        """Move what no reader needs any more into the database file."""
+        self._writes = 0
+        mode = (
+            apsw.SQLITE_CHECKPOINT_RESTART
+            if self._pages >= RESTART_PAGES
+            else apsw.SQLITE_CHECKPOINT_PASSIVE
+        )
+        try:
+            pages, done = self._con.wal_checkpoint(mode=mode)
+        except (apsw.BusyError, apsw.LockedError):
+            pages, done = self._pages, 0
+        if done >= pages:
+            self._pages, self._stuck_at, self._warned = 0, 0, False
+            return
+        self._stuck_at = pages
+        if pages >= WARN_PAGES and not self._warned:
+            self._warned = True
+            log.warning(
+                "The write-ahead log of %s has grown to %d MB because another program keeps an "
+                "old view of the database open. It shrinks when that program ends its query.",
+                self._path,
+                pages * 4096 // 1_000_000,
+            )

@@ -1,0 +1,273 @@
+"""The full-text layout: every FTS view, table and trigger is declared here and nowhere else.
+
+Both indexes take their text from views, so that no text is stored twice. What is indexed of a
+message is its content, tool name and tool calls joined by spaces, under the names that real
+Hermes uses; its queries and its `snippet(messages_fts, 0, …)` keep their meaning. The trigram
+index holds only rows with Chinese, Japanese or Korean text: for everything else the word index
+answers, at a sixth of the size.
+
+A real Hermes with SQLite 3.40 may open the same file, so only SQL that 3.40 runs is allowed.
+
+While an index is being rebuilt in small steps, `state_meta['hermes_sessions_fts_floor']` holds
+the lowest message id that is indexed already; the triggers of that time leave rows below it to
+the rebuild. Without that key everything is indexed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import apsw
+
+WORDS = "messages_fts"
+TRIGRAM = "messages_fts_trigram"
+WORDS_VIEW = "message_words"
+TRIGRAM_VIEW = "message_cjk"
+FLOOR_KEY = "hermes_sessions_fts_floor"
+
+# Rows that one rebuild step reads at most; about 0.1 s of indexing for ordinary messages.
+STEP_ROWS = 500
+STEP_BYTES = 1_500_000
+
+# Jamo, radicals to unified ideographs with kana and punctuation, Hangul, compatibility forms,
+# full- and half-width forms, supplementary ideographs. A superset of what real Hermes calls CJK.
+_CJK_CLASS = "ᄀ-ᇿ⺀-鿿ꥠ-꥿가-퟿豈-﫿＀-￯\U00020000-\U0003fffd"
+
+_REBUILD_FLOOR = f"(SELECT CAST(value AS INTEGER) FROM state_meta WHERE key = '{FLOOR_KEY}')"
+
+
+def indexed_text(row: str = "") -> str:
+    """Return the SQL for the indexed text of a message row (`new`, `old` or a table's own)."""
+    dot = f"{row}." if row else ""
+    return (
+        f"COALESCE({dot}content, '') || ' ' || COALESCE({dot}tool_name, '') || ' ' || "
+        f"COALESCE({dot}tool_calls, '')"
+    )
+
+
+def trigram_text(row: str = "") -> str:
+    """Return the SQL for the text that the trigram index takes of a message row.
+
+    The trigram tokenizer, GLOB and length() stop at NUL, which multimodal content begins with;
+    json_quote shows them all of it.
+    """
+    text = indexed_text(row)
+    return f"CASE WHEN instr({text}, char(0)) THEN json_quote({text}) ELSE {text} END"
+
+
+def has_cjk(row: str = "") -> str:
+    """Return the SQL that is true when a message row belongs into the trigram index.
+
+    Comparing byte and character length first keeps the pattern match away from plain ASCII.
+    """
+    text = indexed_text(row)
+    return (
+        f"length(CAST({text} AS BLOB)) <> length({text}) "
+        f"AND ({trigram_text(row)}) GLOB '*[{_CJK_CLASS}]*'"
+    )
+
+
+VIEWS = {
+    WORDS_VIEW: (
+        f"CREATE VIEW {WORDS_VIEW} AS SELECT id, {indexed_text()} AS content FROM messages"
+    ),
+    TRIGRAM_VIEW: (
+        f"CREATE VIEW {TRIGRAM_VIEW} AS SELECT id, {trigram_text()} AS content "
+        f"FROM messages WHERE {has_cjk()}"
+    ),
+}
+
+TABLES = {
+    WORDS: (
+        f"CREATE VIRTUAL TABLE {WORDS} USING fts5("
+        f"content, content='{WORDS_VIEW}', content_rowid='id')"
+    ),
+    TRIGRAM: (
+        f"CREATE VIRTUAL TABLE {TRIGRAM} USING fts5("
+        f"content, content='{TRIGRAM_VIEW}', content_rowid='id', tokenize='trigram')"
+    ),
+}
+
+
+def _source(table: str, row: str) -> tuple[str, str]:
+    """Return the text that a table takes of `new` or `old`, and the condition for taking it."""
+    if table == TRIGRAM:
+        return trigram_text(row), f" WHERE {has_cjk(row)}"
+    return indexed_text(row), ""
+
+
+def _add(table: str) -> str:
+    text, condition = _source(table, "new")
+    return f"INSERT INTO {table}(rowid, content) SELECT new.id, {text}{condition};"
+
+
+def _remove(table: str) -> str:
+    text, condition = _source(table, "old")
+    return (
+        f"INSERT INTO {table}({table}, rowid, content) SELECT 'delete', old.id, {text}{condition};"
+    )
+
+
+_CHANGED = (
+    "(old.content IS NOT new.content OR old.tool_name IS NOT new.tool_name "
+    "OR old.tool_calls IS NOT new.tool_calls)"
+)
+
+
+def _table_triggers(table: str, rebuilding: bool) -> dict[str, str]:
+    known = f"old.id >= {_REBUILD_FLOOR}" if rebuilding else ""
+    delete_when = f" WHEN {known}" if known else ""
+    update_when = f" WHEN {_CHANGED}" + (f" AND {known}" if known else "")
+    return {
+        f"{table}_insert": (
+            f"CREATE TRIGGER {table}_insert AFTER INSERT ON messages BEGIN {_add(table)} END"
+        ),
+        f"{table}_delete": (
+            f"CREATE TRIGGER {table}_delete AFTER DELETE ON messages{delete_when} "
+            f"BEGIN {_remove(table)} END"
+        ),
+        f"{table}_update": (
+            f"CREATE TRIGGER {table}_update AFTER UPDATE OF content, tool_name, tool_calls "
+            f"ON messages{update_when} BEGIN {_remove(table)} {_add(table)} END"
+        ),
+    }
+
+
+def triggers(*, rebuilding: bool = False) -> dict[str, str]:
+    """Return the six triggers by name, for normal times or for the time of a rebuild."""
+    return _table_triggers(WORDS, rebuilding) | _table_triggers(TRIGRAM, rebuilding)
+
+
+def stored(con: apsw.Connection, kind: str) -> dict[str, str]:
+    """Return the name and SQL of all objects of a kind ('trigger', 'view', 'table')."""
+    rows = con.execute("SELECT name, sql FROM sqlite_master WHERE type = ?", (kind,))
+    return {str(name): str(sql) for name, sql in rows}
+
+
+def is_external(con: apsw.Connection) -> bool:
+    """Tell whether both full-text tables have this layout."""
+    tables = stored(con, "table")
+    return all(tables.get(name) == sql for name, sql in TABLES.items())
+
+
+def is_intact(con: apsw.Connection) -> bool:
+    """Tell whether views and triggers are the declared ones, so that the index can be trusted.
+
+    A program without FTS5 drops the triggers and an older Hermes then puts its own in their
+    place; those leave ghosts in an index whose text lives elsewhere.
+    """
+    found = stored(con, "trigger")
+    declared = triggers(rebuilding=floor(con) is not None)
+    views = stored(con, "view")
+    return all(found.get(name) == sql for name, sql in declared.items()) and all(
+        views.get(name) == sql for name, sql in VIEWS.items()
+    )
+
+
+def floor(con: apsw.Connection) -> int | None:
+    """Return the lowest indexed message id of a rebuild under way, or None."""
+    value = con.execute("SELECT value FROM state_meta WHERE key = ?", (FLOOR_KEY,)).get
+    return None if value is None else int(value)
+
+
+def drop(con: apsw.Connection) -> None:
+    """Drop every full-text object, whatever its layout. Runs inside a transaction."""
+    for name in triggers():
+        con.execute(f"DROP TRIGGER IF EXISTS {name}")
+    for name in TABLES:
+        con.execute(f"DROP TABLE IF EXISTS {name}")
+    for name in VIEWS:
+        con.execute(f"DROP VIEW IF EXISTS {name}")
+
+
+def create(con: apsw.Connection, *, rebuilding: bool = False) -> None:
+    """Create the layout with empty indexes. Runs inside a transaction."""
+    for sql in (*VIEWS.values(), *TABLES.values(), *triggers(rebuilding=rebuilding).values()):
+        con.execute(sql)
+
+
+def start_rebuild(con: apsw.Connection) -> None:
+    """Replace all full-text objects by empty ones and note that all rows are to be indexed.
+
+    Runs inside a transaction. From its commit on new messages are indexed as they come.
+    """
+    drop(con)
+    create(con, rebuilding=True)
+    top = con.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM messages").get
+    con.execute("INSERT OR REPLACE INTO state_meta VALUES (?, ?)", (FLOOR_KEY, str(top)))
+
+
+def rebuild_step(con: apsw.Connection) -> int | None:
+    """Index the next rows below the floor, newest first; return the new floor or None at the end.
+
+    Runs inside a transaction; a kill between two steps loses nothing.
+    """
+    top = floor(con)
+    if top is None:
+        return None
+    bottom = _step_bottom(con, top)
+    for table, view in ((WORDS, WORDS_VIEW), (TRIGRAM, TRIGRAM_VIEW)):
+        # Ascending order within the step: FTS5 flushes its buffer whenever a rowid goes back.
+        con.execute(
+            f"INSERT INTO {table}(rowid, content) "
+            f"SELECT id, content FROM {view} WHERE id >= ? AND id < ? ORDER BY id",
+            (bottom, top),
+        )
+    if con.execute("SELECT 1 FROM messages WHERE id < ? LIMIT 1", (bottom,)).get is not None:
+        con.execute("UPDATE state_meta SET value = ? WHERE key = ?", (str(bottom), FLOOR_KEY))
+        return bottom
+    _finish_rebuild(con)
+    return None
+
+
+def _step_bottom(con: apsw.Connection, top: int) -> int:
+    """Return the lowest id of a step that ends below `top` and fits the row and byte limits."""
+    bottom, size = top, 0
+    rows = con.execute(
+        "SELECT id, length(CAST(content AS BLOB)) FROM messages WHERE id < ? "
+        f"ORDER BY id DESC LIMIT {STEP_ROWS}",
+        (top,),
+    )
+    for message_id, length in rows:
+        bottom, size = message_id, size + (length or 0)
+        if size >= STEP_BYTES:
+            break
+    return bottom
+
+
+def _finish_rebuild(con: apsw.Connection) -> None:
+    for name, sql in triggers().items():
+        con.execute(f"DROP TRIGGER IF EXISTS {name}")
+        con.execute(sql)
+    con.execute("DELETE FROM state_meta WHERE key = ?", (FLOOR_KEY,))
+
+
+def rebuild(
+    transaction: Callable[[], Iterator[apsw.Connection]],
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Run a started rebuild to its end in short transactions.
+
+    `transaction` yields a connection inside a write transaction; `progress` hears how many of
+    how many messages are done.
+    """
+    total = 0
+    for con in transaction():
+        total = (floor(con) or 1) - 1
+    remaining: int | None = total
+    while remaining is not None:
+        for con in transaction():
+            remaining = rebuild_step(con)
+        if progress is not None:
+            progress(total - (remaining or 0), total)
+
+
+def check(con: apsw.Connection) -> list[str]:
+    """Run FTS5's own integrity check, content included; return what it complains of."""
+    problems = []
+    for table in TABLES:
+        try:
+            con.execute(f"INSERT INTO {table}({table}, rank) VALUES('integrity-check', 1)")
+        except apsw.Error as error:
+            problems.append(f"{table}: {error}")
+    return problems

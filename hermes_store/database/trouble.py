@@ -1,0 +1,71 @@
+"""Turns SQLite's errors into sentences: one table from result code to exception."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from hermes_store import errors
+
+
+def translate(error: apsw.Error, path: Path) -> errors.DatabaseError:
+    """Return the store's exception for an SQLite error on a file."""
+    match error:
+        case apsw.BusyError() | apsw.LockedError() | apsw.ProtocolError():
+            return errors.DatabaseLocked(
+                f"{path} stayed locked by another program. Nothing was changed; try again when "
+                "it has finished, or find it with 'hermes sessions doctor'."
+            )
+        case apsw.NotADBError():
+            return errors.NotADatabase(
+                f"{path} is not a session database. Check the path, or move the file away."
+            )
+        case apsw.CorruptError():
+            return errors.DatabaseCorrupt(
+                f"{path} is damaged ({error}). Keep a copy of it and run "
+                "'hermes sessions doctor --repair', which works on a copy."
+            )
+        case apsw.FullError():
+            return errors.DiskFull(
+                f"There is no room left on the disk that holds {path}. The change was rolled "
+                "back; free some space and try again."
+            )
+        case apsw.ReadOnlyError():
+            return errors.DatabaseReadOnly(
+                f"{path} cannot be changed: the file or its folder is write-protected."
+            )
+        case apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError():
+            return _cannot_open(path)
+        case apsw.IOError():
+            return errors.DatabaseUnreadable(
+                f"Reading or writing {path} failed ({error}). Check the disk and its free space."
+            )
+        case _:
+            return errors.DatabaseError(f"{path}: {error}")
+
+
+def _cannot_open(path: Path) -> errors.DatabaseError:
+    if path.is_dir():
+        return errors.NotADatabase(f"{path} is a folder. Give the path of the database file in it.")
+    if not path.exists():
+        return errors.DatabaseMissing(
+            f"There is no session database at {path} yet. It appears with the first "
+            "conversation; --home or HERMES_HOME points elsewhere."
+        )
+    return errors.DatabaseUnreadable(
+        f"{path} cannot be opened. Check that you may read the file and write to its folder."
+    )
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Raise the store's own exceptions for whatever SQLite raises inside the block."""
+    try:
+        yield
+    except (apsw.InterruptError, apsw.ConstraintError):
+        raise
+    except apsw.Error as error:
+        raise translate(error, path) from error

@@ -1,0 +1,28 @@
+"""The files that a session leaves beside the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from glob import escape
+from pathlib import Path
+
+
+def session_files(folder: Path, session_id: str) -> Iterator[Path]:
+    """Yield the transcript, snapshots and request dumps of a session that exist."""
+    if "/" in session_id or "\\" in session_id:
+        return  # no id of ours; it must never reach outside the folder
+    for name in (f"{session_id}.jsonl", f"{session_id}.json", f"session_{session_id}.json"):
+        if (folder / name).is_file():
+            yield folder / name
+    yield from sorted(folder.glob(f"request_dump_{escape(session_id)}_*.json"))
+
+
+def remove_session_files(folder: Path | None, session_ids: Iterable[str]) -> None:
+    """Remove all files of deleted sessions; one that is gone already does not matter."""
+    if folder is None or not folder.is_dir():
+        return
+    for session_id in session_ids:
+        for path in session_files(folder, session_id):
+            with suppress(FileNotFoundError):
+                path.unlink()

@@ -1,0 +1,237 @@
+"""Lists of sessions: newest first by start or by activity, with preview and compression tips.
+
+Where the file has the side table, a page costs as much as it has rows. Elsewhere (read-only
+on an untouched file, or a file of a newer Hermes) the same answers are computed from messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_store import lineage, sessions
+from hermes_store.content import MARKER, stored_preview
+from hermes_store.database.activity import PREVIEW_BYTES
+from hermes_store.database.activity import edge as edge_sql
+from hermes_store.database.connection import Transaction
+from hermes_store.models import Conversation, Edge
+
+# What a row takes over from the newest session of its compression chain.
+_FROM_TIP = (
+    "id",
+    "ended_at",
+    "end_reason",
+    "message_count",
+    "tool_call_count",
+    "title",
+    "last_active",
+    "preview",
+    "model",
+    "system_prompt",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which sessions a list shows."""
+
+    source: str | None = None
+    exclude_sources: tuple[str, ...] = ()
+    include_children: bool = False
+    include_archived: bool = False
+
+
+_COMPUTED_LAST = (
+    "COALESCE((SELECT MAX(timestamp) FROM messages WHERE session_id = s.id), s.started_at)"
+)
+_COMPUTED_PREVIEW = (
+    f"(SELECT substr(CAST(content AS BLOB), 1, {PREVIEW_BYTES}) FROM messages "
+    "WHERE session_id = s.id AND role = 'user' AND content IS NOT NULL "
+    "ORDER BY timestamp, id LIMIT 1)"
+)
+_COMPUTED_PREVIEW_ID = (
+    "(SELECT id FROM messages WHERE session_id = s.id AND role = 'user' "
+    "AND content IS NOT NULL ORDER BY timestamp, id LIMIT 1)"
+)
+
+
+def _extras(tx: Transaction) -> str:
+    """Return the select list for last activity, id of the first user message, its beginning."""
+    if tx.caps.activity:
+        return "a.last_active, a.preview_id, a.preview"
+    return f"{_COMPUTED_LAST}, {_COMPUTED_PREVIEW_ID}, {_COMPUTED_PREVIEW}"
+
+
+def _source(tx: Transaction) -> str:
+    """Return the FROM clause that `_extras` and `_where` are written for."""
+    if tx.caps.activity:
+        # CROSS JOIN fixes the order: the side table is read through its list index.
+        return "session_activity a CROSS JOIN sessions s ON s.id = a.session_id"
+    return "sessions s LEFT JOIN sessions p ON p.id = s.parent_session_id"
+
+
+def _where(tx: Transaction, chosen: Filter, *, source_of: str) -> tuple[str, list[Any]]:
+    conditions, values = [], []
+    if not chosen.include_children:
+        if tx.caps.activity:
+            conditions.append("a.listed = 1")
+        else:
+            conditions.append(f"{edge_sql('s', 'p')} IN ('', 'branch')")
+    if chosen.source is not None:
+        conditions.append(f"{source_of}.source = ?")
+        values.append(chosen.source)
+    if chosen.exclude_sources:
+        marks = ", ".join("?" * len(chosen.exclude_sources))
+        conditions.append(f"{source_of}.source NOT IN ({marks})")
+        values += chosen.exclude_sources
+    for column in ("archived", "hidden"):
+        if tx.caps.has_session(column) and not chosen.include_archived:
+            conditions.append(f"COALESCE(s.{column}, 0) = 0")
+    return " AND ".join(conditions) or "1", values
+
+
+def _preview(tx: Transaction, message_id: int | None, beginning: Any) -> str:
+    if isinstance(beginning, bytes) and beginning.startswith(MARKER.encode()):
+        # Multimodal: the first bytes of JSON say nothing, the parts do.
+        beginning = tx.value("SELECT content FROM messages WHERE id = ?", (message_id,))
+    return stored_preview(beginning)
+
+
+def _dict(tx: Transaction, names: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
+    width = len(names)
+    result = dict(zip(names, row[:width], strict=True))
+    last_active, preview_id, beginning = row[width : width + 3]
+    result["last_active"] = last_active
+    result["preview"] = _preview(tx, preview_id, beginning)
+    return result
+
+
+def rich_row(tx: Transaction, session_id: str) -> dict[str, Any] | None:
+    """Return one session with preview and last activity, or None."""
+    names, selected = sessions.all_columns(tx, "s")
+    row = tx.one(
+        f"SELECT {selected}, {_extras(tx)} FROM {_source(tx)} WHERE s.id = ?", (session_id,)
+    )
+    return None if row is None else _dict(tx, names, row)
+
+
+def rich(
+    tx: Transaction,
+    chosen: Filter,
+    *,
+    limit: int = 20,
+    offset: int = 0,
+    project_tips: bool = True,
+    by_activity: bool = False,
+) -> list[dict[str, Any]]:
+    """Return a page of sessions as dictionaries, the newest first."""
+    if by_activity:
+        found = _by_activity(tx, chosen, limit, offset)
+    else:
+        found = _by_start(tx, chosen, limit, offset)
+    if project_tips and not chosen.include_children:
+        found = [_project(tx, row) for row in found]
+    return found
+
+
+def _by_start(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[dict[str, Any]]:
+    names, selected = sessions.all_columns(tx, "s")
+    where, values = _where(tx, chosen, source_of="s")
+    origin = (
+        "sessions s CROSS JOIN session_activity a ON a.session_id = s.id"
+        if tx.caps.activity
+        else _source(tx)
+    )
+    rows = tx.rows(
+        f"SELECT {selected}, {_extras(tx)} FROM {origin} WHERE {where} "
+        "ORDER BY s.started_at DESC LIMIT ? OFFSET ?",
+        (*values, limit, offset),
+    )
+    return [_dict(tx, names, row) for row in rows]
+
+
+def _by_activity(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[dict[str, Any]]:
+    names, selected = sessions.all_columns(tx, "s")
+    if tx.caps.activity and not chosen.include_children:
+        where, values = _where(tx, chosen, source_of="a")
+        rows = tx.rows(
+            f"SELECT {selected}, {_extras(tx)} FROM {_source(tx)} WHERE {where} "
+            "ORDER BY a.chain_active DESC, s.started_at DESC, s.id DESC LIMIT ? OFFSET ?",
+            (*values, limit, offset),
+        )
+        return [_dict(tx, names, row) for row in rows]
+    where, values = _where(tx, chosen, source_of="s")
+    last = "a.last_active" if tx.caps.activity else _COMPUTED_LAST
+    rows = tx.rows(
+        "WITH RECURSIVE shown(id) AS MATERIALIZED "
+        f"(SELECT s.id FROM {_source(tx)} WHERE {where}), "
+        "chain(root, id, depth) AS (SELECT id, id, 0 FROM shown UNION "
+        "SELECT chain.root, c.id, chain.depth + 1 FROM chain JOIN sessions p ON p.id = chain.id "
+        "JOIN sessions c ON c.parent_session_id = p.id "
+        f"WHERE p.end_reason = 'compression' AND {edge_sql('c', 'p')} = 'compression' "
+        f"AND chain.depth < {lineage.MAX_TIP_HOPS}), "
+        f"active(root, moment) AS (SELECT chain.root, MAX({last}) FROM chain "
+        f"JOIN {_source(tx)} ON s.id = chain.id GROUP BY chain.root) "
+        f"SELECT {selected}, {_extras(tx)} FROM active JOIN {_source(tx)} ON s.id = active.root "
+        "ORDER BY active.moment DESC, s.started_at DESC, s.id DESC LIMIT ? OFFSET ?",
+        (*values, limit, offset),
+    )
+    return [_dict(tx, names, row) for row in rows]
+
+
+def _project(tx: Transaction, row: dict[str, Any]) -> dict[str, Any]:
+    """Show a compression chain's root as its newest session, with the root's start and costs."""
+    if row["end_reason"] != "compression":
+        return row
+    tip_id = lineage.compression_tip(tx, row["id"])
+    tip = rich_row(tx, tip_id) if tip_id != row["id"] else None
+    if tip is None:
+        return row
+    return row | {name: tip[name] for name in _FROM_TIP} | {"_lineage_root_id": row["id"]}
+
+
+def recent(
+    tx: Transaction, source: str | None = None, *, limit: int = 20, offset: int = 0
+) -> list[dict[str, Any]]:
+    """Return every kind of session by its own last activity, children included."""
+    names, selected = sessions.all_columns(tx, "s")
+    table = "a" if tx.caps.activity else "s"
+    where, values = (f"{table}.source = ?", [source]) if source is not None else ("1", [])
+    last = "a.last_active" if tx.caps.activity else _COMPUTED_LAST
+    rows = tx.rows(
+        f"SELECT {selected}, {last} AS moment FROM {_source(tx)} WHERE {where} "
+        "ORDER BY moment DESC, s.started_at DESC LIMIT ? OFFSET ?",
+        (*values, limit, offset),
+    )
+    return [dict(zip((*names, "last_active"), row, strict=True)) for row in rows]
+
+
+def conversations(
+    tx: Transaction, chosen: Filter | None = None, *, limit: int = 20, offset: int = 0
+) -> list[Conversation]:
+    """Return a page of conversations, the most recently active first, one for each chain."""
+    rows = _by_activity(tx, chosen or Filter(), limit, offset)
+    return [_conversation(tx, row) for row in rows]
+
+
+def _conversation(tx: Transaction, row: dict[str, Any]) -> Conversation:
+    segments = lineage.chain(tx, row["id"]) if row["end_reason"] == "compression" else (row["id"],)
+    tip = rich_row(tx, lineage.compression_tip(tx, row["id"])) or row
+    marks = ", ".join("?" * len(segments))
+    total = tx.value(f"SELECT SUM(message_count) FROM sessions WHERE id IN ({marks})", segments)
+    kind = tx.value(
+        f"SELECT {edge_sql('s', 'p')} FROM sessions s "
+        "LEFT JOIN sessions p ON p.id = s.parent_session_id WHERE s.id = ?",
+        (row["id"],),
+    )
+    return Conversation(
+        root_id=row["id"],
+        tip=sessions.get(tx, tip["id"]),
+        edge=Edge(kind),
+        started_at=row["started_at"],
+        last_active=tip["last_active"],
+        preview=row["preview"] or tip["preview"],
+        segments=len(segments),
+        message_count=total or 0,
+    )

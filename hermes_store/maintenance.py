@@ -1,0 +1,73 @@
+"""Looking after the file: giving space back, and the clean-up that runs by itself."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+
+from hermes_store import files, meta, prune
+from hermes_store.database.connection import Database
+from hermes_store.errors import StoreError
+from hermes_store.models import MaintenanceReport
+
+LAST_RUN_KEY = "last_auto_prune"
+DAY = 86_400
+HOUR = 3_600
+
+log = logging.getLogger("hermes_store.maintenance")
+
+
+def vacuum(db: Database) -> None:
+    """Rewrite the file without its free pages."""
+    db.run_outside_transaction("VACUUM")
+
+
+def prune_older_than(
+    db: Database, days: float, source: str | None = None, sessions_dir: Path | None = None
+) -> tuple[str, ...]:
+    """Delete ended sessions without activity for so many days, and their files."""
+    cutoff = time.time() - days * DAY
+    with db.read() as tx:
+        planned = prune.plan(tx, cutoff, source)
+    gone = prune.apply(db.write, planned, cutoff).session_ids
+    files.remove_session_files(sessions_dir, gone)
+    return gone
+
+
+def _claim(db: Database, min_interval_hours: float) -> bool:
+    """Take this turn of the clean-up for this process, unless another one just had it."""
+    now = time.time()
+    with db.write() as tx:
+        try:
+            last = float(meta.get(tx, LAST_RUN_KEY) or 0)
+        except ValueError:
+            last = 0.0
+        if last <= now < last + min_interval_hours * HOUR:
+            return False
+        meta.put(tx, LAST_RUN_KEY, str(now))
+    return True
+
+
+def auto_prune(
+    db: Database,
+    *,
+    retention_days: float,
+    min_interval_hours: float,
+    vacuum_after: bool,
+    sessions_dir: Path | None = None,
+) -> MaintenanceReport:
+    """Prune if the last time is long enough ago; never raises, says what it did."""
+    gone: tuple[str, ...] = ()
+    try:
+        if not _claim(db, min_interval_hours):
+            return MaintenanceReport(skipped=True)
+        gone = prune_older_than(db, retention_days, sessions_dir=sessions_dir)
+        if gone and vacuum_after:
+            vacuum(db)
+    except (StoreError, OSError) as error:
+        log.warning("The automatic clean-up of %s stopped: %s", db.path, error)
+        return MaintenanceReport(pruned=len(gone), error=str(error), pruned_ids=gone)
+    return MaintenanceReport(
+        pruned=len(gone), vacuumed=bool(gone) and vacuum_after, pruned_ids=gone
+    )

@@ -1,0 +1,246 @@
+"""What a session says: append, replace, read, and turn into a conversation for a model."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import apsw
+
+from hermes_store import content as contents
+from hermes_store import lineage
+from hermes_store.database.connection import Transaction
+from hermes_store.errors import SessionInUse, SessionNotFound
+from hermes_store.models import Message
+
+_COLUMNS = (
+    "session_id",
+    "role",
+    "content",
+    "tool_call_id",
+    "tool_calls",
+    "tool_name",
+    "timestamp",
+    "token_count",
+    "finish_reason",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+    "codex_reasoning_items",
+    "codex_message_items",
+)
+_JSON_COLUMNS = ("reasoning_details", "codex_reasoning_items", "codex_message_items")
+_INSERT = f"INSERT INTO messages({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+
+_FIELDS = (
+    "id",
+    "session_id",
+    "role",
+    "timestamp",
+    "content",
+    "tool_name",
+    "tool_calls",
+    "tool_call_id",
+    "token_count",
+    "finish_reason",
+    "reasoning",
+)
+
+# Text that a memory provider wove into a turn; a replay must not repeat it.
+_RECALLED = (
+    re.compile(r"<\s*memory-context\s*>.*?<\s*/\s*memory-context\s*>", re.DOTALL | re.I),
+    re.compile(r"\[System note: The following is recalled memory context[^\]]*\]\s*", re.I),
+    re.compile(r"<\s*/?\s*memory-context\s*>", re.I),
+)
+
+
+def calls_in(tool_calls: Any) -> int:
+    """Return how many tool calls a message makes."""
+    if not tool_calls:
+        return 0
+    return len(tool_calls) if isinstance(tool_calls, list) else 1
+
+
+def _insert(tx: Transaction, session_id: str, message: Mapping[str, Any], moment: float) -> int:
+    values = dict(message)
+    values["session_id"] = session_id
+    values["role"] = message.get("role") or "unknown"
+    values["content"] = contents.encode(message.get("content"))
+    values["tool_calls"] = contents.encode_json(message.get("tool_calls"))
+    values["timestamp"] = moment
+    for name in _JSON_COLUMNS:
+        values[name] = contents.encode_json(message.get(name))
+    try:
+        return tx.insert(_INSERT, [values.get(name) for name in _COLUMNS])
+    except apsw.ConstraintError:
+        raise SessionNotFound(session_id) from None
+
+
+def append(
+    tx: Transaction, session_id: str, message: Mapping[str, Any], timestamp: float | None = None
+) -> int:
+    """Add a message at the end of a session and return its id."""
+    _refuse_while_compressing(tx, session_id)
+    moment = time.time() if timestamp is None else timestamp
+    message_id = _insert(tx, session_id, message, moment)
+    tx.run(
+        "UPDATE sessions SET message_count = COALESCE(message_count, 0) + 1, "
+        "tool_call_count = COALESCE(tool_call_count, 0) + ? WHERE id = ?",
+        (calls_in(message.get("tool_calls")), session_id),
+    )
+    return message_id
+
+
+def _refuse_while_compressing(tx: Transaction, session_id: str) -> None:
+    """Newer Hermes locks a session while it compresses it; a message then would be lost."""
+    if "compression_locks" not in tx.caps.tables:
+        return
+    holder = tx.value(
+        "SELECT holder FROM compression_locks WHERE session_id = ? AND expires_at > ?",
+        (session_id, time.time()),
+    )
+    if holder is not None:
+        raise SessionInUse(
+            f"Session {session_id} is being compressed by {holder}. Try again in a moment."
+        )
+
+
+def replace(tx: Transaction, session_id: str, messages: Sequence[Mapping[str, Any]]) -> None:
+    """Put other messages in the place of all of a session's."""
+    _refuse_while_compressing(tx, session_id)
+    tx.run("DELETE FROM messages WHERE session_id = ?", (session_id,))
+    now = time.time()
+    for place, message in enumerate(messages):
+        # A microsecond apart, so that order by time is the order given.
+        _insert(tx, session_id, message, now + place * 1e-6)
+    tx.run(
+        "UPDATE sessions SET message_count = ?, tool_call_count = ? WHERE id = ?",
+        (len(messages), sum(calls_in(m.get("tool_calls")) for m in messages), session_id),
+    )
+
+
+def clear(tx: Transaction, session_id: str) -> None:
+    """Remove a session's messages and keep the session."""
+    replace(tx, session_id, ())
+
+
+def visible(tx: Transaction, alias: str = "m") -> str:
+    """Return the SQL condition for messages that are part of the conversation now.
+
+    Newer files keep rewound and summarised rows with active = 0 and hide some for display;
+    rows from before that have NULL there.
+    """
+    conditions = []
+    if tx.caps.has_message("active"):
+        conditions.append(f"COALESCE({alias}.active, 1) = 1")
+    if tx.caps.has_message("display_kind"):
+        conditions.append(f"COALESCE({alias}.display_kind, '') <> 'hidden'")
+    return " AND ".join(conditions) or "1"
+
+
+def findable(tx: Transaction, alias: str = "m") -> str:
+    """Return the SQL condition for messages that search may show: also summarised ones."""
+    conditions = []
+    if tx.caps.has_message("active"):
+        compacted = f" OR {alias}.compacted = 1" if tx.caps.has_message("compacted") else ""
+        conditions.append(f"(COALESCE({alias}.active, 1) = 1{compacted})")
+    if tx.caps.has_message("display_kind"):
+        conditions.append(f"COALESCE({alias}.display_kind, '') <> 'hidden'")
+    return " AND ".join(conditions) or "1"
+
+
+def iterate(tx: Transaction, session_id: str, *, after_id: int = 0) -> Iterator[Message]:
+    """Yield a session's messages in order, as they are read."""
+    present = tx.caps.message_columns
+    selected = ", ".join(f"m.{name}" if name in present else "NULL" for name in _FIELDS)
+    found = tx.rows(
+        f"SELECT {selected} FROM messages m WHERE m.session_id = ? AND m.id > ? "
+        f"AND {visible(tx)} ORDER BY m.id",
+        (session_id, after_id),
+    )
+    for row in found:
+        values = dict(zip(_FIELDS, row, strict=True))
+        values["content"] = contents.decode(values["content"])
+        values["tool_calls"] = contents.decode_json(values["tool_calls"])
+        yield Message(**values)
+
+
+def rows(tx: Transaction, session_id: str) -> list[dict[str, Any]]:
+    """Return all columns of a session's messages, content and tool calls decoded."""
+    names = tx.caps.message_columns
+    selected = ", ".join(f"m.{name}" for name in names)
+    found = tx.rows(
+        f"SELECT {selected} FROM messages m WHERE m.session_id = ? AND {visible(tx)} ORDER BY m.id",
+        (session_id,),
+    )
+    result = []
+    for values in found:
+        message = dict(zip(names, values, strict=True))
+        message["content"] = contents.decode(message["content"])
+        if message["tool_calls"]:
+            message["tool_calls"] = contents.decode_json(message["tool_calls"])
+        result.append(message)
+    return result
+
+
+def conversation(
+    tx: Transaction, session_id: str, *, include_ancestors: bool = False
+) -> list[dict[str, Any]]:
+    """Return a session's messages in the form a chat model is sent.
+
+    With ancestors, the sessions it grew out of come first; a user message that was repeated
+    at the seam appears once.
+    """
+    ids = lineage.path_from_root(tx, session_id) if include_ancestors else (session_id,)
+    result: list[dict[str, Any]] = []
+    for segment in ids:
+        for message in rows(tx, segment):
+            replayed = _replayed(message)
+            if include_ancestors and _is_repeated(result, replayed):
+                continue
+            result.append(replayed)
+    return result
+
+
+def _replayed(message: Mapping[str, Any]) -> dict[str, Any]:
+    content = message["content"]
+    if isinstance(content, str) and message["role"] in ("user", "assistant"):
+        for pattern in _RECALLED:
+            content = pattern.sub("", content)
+        content = content.strip()
+    replayed: dict[str, Any] = {"role": message["role"], "content": content}
+    for name in ("tool_call_id", "tool_name", "tool_calls"):
+        if message.get(name):
+            replayed[name] = message[name]
+    if message["role"] == "assistant":
+        for name in ("finish_reason", "reasoning"):
+            if message.get(name):
+                replayed[name] = message[name]
+        if message.get("reasoning_content") is not None:
+            replayed["reasoning_content"] = message["reasoning_content"]
+        for name in _JSON_COLUMNS:
+            if message.get(name):
+                replayed[name] = contents.decode_json(message[name])
+    return replayed
+
+
+def _is_repeated(before: Sequence[Mapping[str, Any]], message: Mapping[str, Any]) -> bool:
+    """Tell whether a user message stands already since the last answer."""
+    text = message["content"]
+    if message["role"] != "user" or not isinstance(text, str) or not text:
+        return False
+    for earlier in reversed(before):
+        if earlier["role"] == "user" and earlier["content"] == text:
+            return True
+        if earlier["role"] == "assistant" and (earlier["content"] or earlier.get("tool_calls")):
+            return False
+    return False
+
+
+def count(tx: Transaction, session_id: str | None = None) -> int:
+    """Return how many messages there are, all or of one session."""
+    if session_id is None:
+        return int(tx.value("SELECT COUNT(*) FROM messages"))
+    return int(tx.value("SELECT COUNT(*) FROM messages WHERE session_id = ?", (session_id,)))

@@ -1,0 +1,20 @@
+"""Small values that all processes of one home share, in `state_meta`."""
+
+from __future__ import annotations
+
+from hermes_store.database.connection import Transaction
+
+
+def get(tx: Transaction, key: str) -> str | None:
+    """Return a value, or None."""
+    value: str | None = tx.value("SELECT value FROM state_meta WHERE key = ?", (key,))
+    return value
+
+
+def put(tx: Transaction, key: str, value: str) -> None:
+    """Keep a value under a key."""
+    tx.run(
+        "INSERT INTO state_meta(key, value) VALUES (?, ?) "
+        "ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+        (key, value),
+    )

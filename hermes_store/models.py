@@ -1,0 +1,170 @@
+"""The frozen records that cross the boundary of the store.
+
+They hold values, not behaviour: nothing here knows a database or a screen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+
+class Edge(Enum):
+    """How a session hangs on its parent."""
+
+    ROOT = ""
+    COMPRESSION = "compression"
+    """It continues a parent whose context was compressed."""
+    BRANCH = "branch"
+    """It was branched off a parent and goes its own way."""
+    AGENT = "agent"
+    """It was started by its parent as a sub-agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One row of `sessions`."""
+
+    id: str
+    source: str
+    started_at: float
+    user_id: str | None = None
+    model: str | None = None
+    model_config: dict[str, Any] | None = None
+    parent_session_id: str | None = None
+    ended_at: float | None = None
+    end_reason: str | None = None
+    message_count: int = 0
+    tool_call_count: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+    billing_provider: str | None = None
+    estimated_cost_usd: float | None = None
+    actual_cost_usd: float | None = None
+    title: str | None = None
+    api_call_count: int = 0
+    archived: bool = False
+    cwd: str | None = None
+
+    @property
+    def total_tokens(self) -> int:
+        """Tokens in and out, without the cache."""
+        return self.input_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One row of `messages`, decoded."""
+
+    id: int
+    session_id: str
+    role: str
+    timestamp: float
+    content: Any = None
+    """Text, or the parts of a multimodal message."""
+    tool_name: str | None = None
+    tool_calls: Any = None
+    tool_call_id: str | None = None
+    token_count: int | None = None
+    finish_reason: str | None = None
+    reasoning: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The readable text of the content, with pictures and files named in brackets."""
+        from hermes_store.content import readable
+
+        return readable(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A compression chain as one thing: what a list shows as one row."""
+
+    root_id: str
+    tip: Session
+    edge: Edge
+    started_at: float
+    last_active: float
+    preview: str
+    segments: int = 1
+    message_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LineageNode:
+    """A session in its family tree."""
+
+    session: Session
+    edge: Edge
+    depth: int
+    children: tuple[LineageNode, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """The whole tree around a session."""
+
+    root: LineageNode
+    current_id: str
+    tip_id: str
+    """Where resuming the current session would go on."""
+    truncated: bool = False
+    """Whether the tree was cut because of its size."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """Tokens and cost of all sessions of one model."""
+
+    model: str
+    sessions: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUsage:
+    """Tokens and cost of one session."""
+
+    id: str
+    title: str | None
+    model: str | None
+    total_tokens: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """The figures of a whole store."""
+
+    sessions: int
+    messages: int
+    by_source: tuple[tuple[str, int], ...]
+    database_bytes: int
+    log_bytes: int
+    reclaimable_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What a deletion removed."""
+
+    session_ids: tuple[str, ...]
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenanceReport:
+    """What an automatic clean-up did, or why it did nothing."""
+
+    skipped: bool = False
+    pruned: int = 0
+    vacuumed: bool = False
+    error: str | None = None
+    pruned_ids: tuple[str, ...] = field(default=())

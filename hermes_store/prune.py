@@ -1,0 +1,89 @@
+"""Pruning: which old sessions would go, then letting them go a few at a time.
+
+Age is counted from the last activity of the whole conversation. A session that has not ended,
+or one whose conversation goes on in a newer session, is in use and never touched; neither are
+archived and pinned ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from hermes_store import deletion, lineage, sessions
+from hermes_store.database.connection import Transaction
+from hermes_store.models import Deleted
+
+BATCH_SESSIONS = 10
+BATCH_MESSAGES = 500
+
+_LAST = "COALESCE((SELECT MAX(timestamp) FROM messages WHERE session_id = {id}), {started})"
+
+
+def _candidates(tx: Transaction, cutoff: float, source: str | None) -> tuple[str, list[Any]]:
+    conditions: list[str] = ["s.ended_at IS NOT NULL"]
+    values: list[Any] = []
+    if tx.caps.activity:
+        origin = "session_activity a CROSS JOIN sessions s ON s.id = a.session_id"
+        conditions.append("a.last_active < ?")
+    else:
+        origin = "sessions s"
+        conditions.append(f"{_LAST.format(id='s.id', started='s.started_at')} < ?")
+    values.append(cutoff)
+    if source is not None:
+        conditions.append("s.source = ?")
+        values.append(source)
+    for column in ("archived", "pinned"):
+        if tx.caps.has_session(column):
+            conditions.append(f"COALESCE(s.{column}, 0) = 0")
+    return f"FROM {origin} WHERE {' AND '.join(conditions)}", values
+
+
+def plan(tx: Transaction, cutoff: float, source: str | None = None) -> tuple[str, ...]:
+    """Return the sessions whose conversation was last active before a moment and has ended."""
+    clause, values = _candidates(tx, cutoff, source)
+    found = tx.rows(f"SELECT s.id, s.parent_session_id, s.end_reason {clause}", values)
+    return tuple(
+        session_id
+        for session_id, parent, reason in list(found)
+        if (parent is None and reason != "compression") or _is_over(tx, session_id, cutoff)
+    )
+
+
+def _is_over(tx: Transaction, session_id: str, cutoff: float) -> bool:
+    """Tell whether every session of a chain has ended and was last active before the moment."""
+    for member in lineage.chain(tx, session_id):
+        session = sessions.get(tx, member)
+        last = tx.value(
+            f"SELECT {_LAST.format(id='?1', started='?2')}", (member, session.started_at)
+        )
+        if session.ended_at is None or last >= cutoff:
+            return False
+    return True
+
+
+def apply(
+    write: Callable[[], AbstractContextManager[Transaction]],
+    session_ids: tuple[str, ...],
+    cutoff: float,
+) -> Deleted:
+    """Delete planned sessions in small transactions, each one looked at again first."""
+    gone: list[str] = []
+    messages = 0
+    left = list(reversed(session_ids))
+    while left:
+        with write() as tx:
+            in_batch = 0
+            started = len(left)
+            while left and started - len(left) < BATCH_SESSIONS and in_batch < BATCH_MESSAGES:
+                session_id = left.pop()
+                session = sessions.find(tx, session_id)
+                if session is None or not _is_over(tx, session_id, cutoff):
+                    continue
+                removed = deletion.delete_session(tx, session_id)
+                if removed is not None:
+                    gone.append(session_id)
+                    messages += removed.messages
+                    in_batch += removed.messages
+    return Deleted(tuple(gone), messages)

@@ -1,0 +1,1 @@
+"""Realistic made-up sessions, for the demo, the tests and the benchmarks."""

@@ -1,0 +1,1 @@
+"""Finding messages: the query language, the plan for a file, and running it."""

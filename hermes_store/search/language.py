@@ -1,0 +1,312 @@
+"""The search language: text to query tree, with diagnostics. It never raises.
+
+Words mean AND; `"a phrase"`, `OR`, `NOT`, `-word`, `(groups)` and `prefix*` mean what they mean
+in FTS5 and elsewhere. `name:value` is a field where the name is a known one, and ordinary text
+otherwise, so that URLs and Windows paths need no quotes. Operators that join nothing, brackets
+that close nothing and a quote that never ends are repaired, and said so.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+
+from hermes_store.search.query import (
+    And,
+    Diagnostic,
+    Field,
+    Node,
+    Not,
+    Or,
+    Query,
+    Severity,
+    Span,
+    Text,
+)
+
+FIELDS = {
+    "source": "where it came from, such as source:telegram",
+    "role": "who said it: user, assistant or tool",
+    "model": "part of the model's name",
+    "tool": "the tool that was used",
+    "title": "part of the title",
+    "id": "the beginning of the session id",
+    "after": "no older than: 7d, 2026-01-01, yesterday",
+    "before": "older than: 7d, 2026-01-01, yesterday",
+    "on": "that day: today, yesterday, 2026-01-01",
+    "has": "has:tools, has:title, has:code, has:url, has:image",
+    "is": "is:live, is:ended, is:archived, is:pinned, is:branch, is:agent",
+    "tag": "a tag of yours",
+    "sort": "sort:newest, sort:oldest or sort:relevance",
+}
+SORTS = ("newest", "oldest", "relevance")
+MAX_LENGTH = 4_000
+MAX_TERMS = 64
+MAX_DEPTH = 32
+
+_FIELD = re.compile(r"(-?)(\w+):(?=\S)")
+_MEANINGFUL = re.compile(r"\w", re.UNICODE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str  # 'text', 'field', 'not', 'and', 'or', '(' or ')'
+    span: Span
+    value: str = ""
+    name: str = ""
+    quoted: bool = False
+    prefix: bool = False
+    negated: bool = False
+
+
+def parse(text: str) -> Query:
+    """Read a search text; every string is a valid one."""
+    notes: list[Diagnostic] = []
+    if len(text) > MAX_LENGTH:
+        notes.append(
+            Diagnostic(
+                f"Only the first {MAX_LENGTH} characters are searched for.",
+                Span(MAX_LENGTH, len(text)),
+                Severity.PROBLEM,
+            )
+        )
+    tokens = _tokens(text[:MAX_LENGTH], notes)
+    tokens, sort = _take_sort(tokens, notes)
+    tokens = _drop_noise(tokens, notes)
+    root = _Parser(tokens, notes).parse()
+    return Query(text, root, tuple(notes), sort)
+
+
+# -- tokens ------------------------------------------------------------------------------------
+
+
+def _tokens(text: str, notes: list[Diagnostic]) -> list[_Token]:
+    tokens: list[_Token] = []
+    position, depth = 0, 0
+    while position < len(text):
+        if text[position].isspace():
+            position += 1
+        elif text[position] == "(":
+            tokens.append(_Token("(", Span(position, position + 1)))
+            position, depth = position + 1, depth + 1
+        elif text[position] == ")" and depth:
+            tokens.append(_Token(")", Span(position, position + 1)))
+            position, depth = position + 1, depth - 1
+        else:
+            token = _token_at(text, position, depth, notes)
+            tokens.append(token)
+            position = token.span.end
+    return tokens
+
+
+def _token_at(text: str, start: int, depth: int, notes: list[Diagnostic]) -> _Token:
+    found = _FIELD.match(text, start)
+    if found is not None:
+        name = found[2].lower()
+        if name in FIELDS:
+            value, end, _, _ = _value_at(text, found.end(), depth, notes)
+            span = Span(start, end)
+            return _Token("field", span, value, name=name, negated=found[1] == "-")
+        _hint_at_field(found, notes)
+    negated = text[start] == "-" and start + 1 < len(text) and not text[start + 1].isspace()
+    value, end, quoted, prefix = _value_at(text, start + negated, depth, notes)
+    span = Span(start, end)
+    if not quoted and not negated and value in ("AND", "OR", "NOT"):
+        return _Token(value.lower(), span, value)
+    return _Token("text", span, value, quoted=quoted, prefix=prefix, negated=negated)
+
+
+def _hint_at_field(found: re.Match[str], notes: list[Diagnostic]) -> None:
+    """Say so when a word before a colon looks like a misspelt field."""
+    near = difflib.get_close_matches(found[2].lower(), FIELDS, n=1, cutoff=0.75)
+    if near:
+        notes.append(
+            Diagnostic(
+                f"'{found[2]}:' is searched as text; did you mean '{near[0]}:'?",
+                Span(found.start(2), found.end(2) + 1),
+            )
+        )
+
+
+def _value_at(
+    text: str, start: int, depth: int, notes: list[Diagnostic]
+) -> tuple[str, int, bool, bool]:
+    """Read a word or a quoted phrase: its value, its end, whether quoted, whether starred."""
+    if start < len(text) and text[start] == '"':
+        end = text.find('"', start + 1)
+        if end < 0:
+            notes.append(
+                Diagnostic(
+                    "The quote is not closed; it was closed at the end.", Span(start, len(text))
+                )
+            )
+            return text[start + 1 :], len(text), True, False
+        starred = text.startswith("*", end + 1)
+        return text[start + 1 : end], end + 1 + starred, True, starred
+    end = start
+    while end < len(text) and not text[end].isspace() and text[end] != '"':
+        end += 1
+    # Brackets that close a group opened before belong to the group, not to the word.
+    while depth and end - start > 1 and text[end - 1] == ")":
+        inner = text[start:end]
+        if inner.count("(") >= inner.count(")"):
+            break
+        end, depth = end - 1, depth - 1
+    value = text[start:end]
+    starred = len(value) > 1 and value.endswith("*")
+    return value.rstrip("*") if starred else value, max(end, start + 1), False, starred
+
+
+def _take_sort(tokens: list[_Token], notes: list[Diagnostic]) -> tuple[list[_Token], str | None]:
+    """Take sort: out of the conditions; it is an order, not a condition."""
+    sort = None
+    rest = []
+    for token in tokens:
+        if token.kind != "field" or token.name != "sort":
+            rest.append(token)
+        elif token.value.lower() in SORTS:
+            sort = token.value.lower()
+        else:
+            choices = ", ".join(SORTS)
+            notes.append(
+                Diagnostic(
+                    f"There is no order '{token.value}'; choose {choices}.",
+                    token.span,
+                    Severity.PROBLEM,
+                )
+            )
+    return rest, sort
+
+
+def _drop_noise(tokens: list[_Token], notes: list[Diagnostic]) -> list[_Token]:
+    """Leave out punctuation that stands between words, and more terms than anyone reads."""
+    words = [t for t in tokens if t.kind == "text" and _MEANINGFUL.search(t.value)]
+    kept = []
+    terms = 0
+    for token in tokens:
+        terms += token.kind in ("text", "field")
+        if token.kind == "text" and not token.quoted and not token.value.strip('"'):
+            continue
+        lone = token.kind == "text" and not token.quoted and token.value.isascii()
+        if lone and words and not _MEANINGFUL.search(token.value):
+            notes.append(
+                Diagnostic(f"'{token.value}' was left out; quote it to search for it.", token.span)
+            )
+        elif terms > MAX_TERMS and token.kind in ("text", "field"):
+            notes.append(
+                Diagnostic(
+                    f"Only the first {MAX_TERMS} terms are searched for.",
+                    token.span,
+                    Severity.PROBLEM,
+                )
+            )
+            break
+        elif token.kind == "text" and not token.value:
+            continue
+        else:
+            kept.append(token)
+    return kept
+
+
+# -- tree --------------------------------------------------------------------------------------
+
+
+class _Parser:
+    """Recursive descent over the tokens: OR binds loosest, then AND, then NOT."""
+
+    def __init__(self, tokens: list[_Token], notes: list[Diagnostic]) -> None:
+        self._tokens = tokens
+        self._notes = notes
+        self._place = 0
+
+    def parse(self) -> Node | None:
+        root = self._or(0)
+        return root
+
+    def _peek(self) -> _Token | None:
+        return self._tokens[self._place] if self._place < len(self._tokens) else None
+
+    def _or(self, depth: int) -> Node | None:
+        parts: list[Node] = []
+        pending: _Token | None = None
+        while True:
+            part = self._and(depth)
+            if part is not None:
+                parts.append(part)
+                pending = None
+            token = self._peek()
+            if token is None or token.kind != "or":
+                break
+            if part is None or pending is not None:
+                self._dangling(token)
+            pending = token
+            self._place += 1
+        if pending is not None and parts:
+            self._dangling(pending)
+        return _join(Or, parts)
+
+    def _and(self, depth: int) -> Node | None:
+        parts: list[Node] = []
+        pending: _Token | None = None
+        while (token := self._peek()) is not None and token.kind not in ("or", ")"):
+            if token.kind == "and":
+                if not parts or pending is not None:
+                    self._dangling(token)
+                pending = token
+                self._place += 1
+                continue
+            part = self._unary(depth)
+            if part is not None:
+                parts.append(part)
+                pending = None
+        if pending is not None and parts:
+            self._dangling(pending)
+        return _join(And, parts)
+
+    def _unary(self, depth: int) -> Node | None:
+        token = self._tokens[self._place]
+        self._place += 1
+        if token.kind == "not":
+            return self._negation(token, depth)
+        if token.kind == "(":
+            return self._group(token, depth)
+        node: Node = (
+            Field(token.name, token.value, token.span)
+            if token.kind == "field"
+            else Text(token.value, token.span, token.quoted, token.prefix)
+        )
+        return Not(node, token.span) if token.negated else node
+
+    def _negation(self, token: _Token, depth: int) -> Node | None:
+        following = self._peek()
+        if following is None or following.kind in ("and", "or", ")"):
+            self._dangling(token)
+            return None
+        if following.kind == "not":
+            self._dangling(token)
+            return self._unary(depth)
+        part = self._unary(depth)
+        return None if part is None else Not(part, Span(token.span.start, part.span.end))
+
+    def _group(self, token: _Token, depth: int) -> Node | None:
+        inside = self._or(depth + 1) if depth < MAX_DEPTH else None
+        following = self._peek()
+        if following is not None and following.kind == ")":
+            self._place += 1
+        elif depth < MAX_DEPTH:
+            self._notes.append(Diagnostic("The bracket is not closed.", token.span))
+        return inside
+
+    def _dangling(self, token: _Token) -> None:
+        self._notes.append(
+            Diagnostic(f"{token.value} has nothing to join and was left out.", token.span)
+        )
+
+
+def _join(kind: type[And] | type[Or], parts: list[Node]) -> Node | None:
+    if not parts:
+        return None
+    if len(parts) == 1:
+        return parts[0]
+    return kind(tuple(parts), Span(parts[0].span.start, parts[-1].span.end))

@@ -1,0 +1,355 @@
+"""SessionDB: the documented method names, with the dictionaries real Hermes returns.
+
+A program written against `hermes_state.SessionDB` for sessions, messages, titles, search,
+export and prune runs after changing one import. The few places where the answers differ on
+purpose are listed in docs/compatibility.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hermes_store import (
+    deletion,
+    files,
+    lineage,
+    listing,
+    maintenance,
+    messages,
+    meta,
+    sessions,
+    titles,
+)
+from hermes_store.errors import NotFound
+from hermes_store.search import run as search
+from hermes_store.store import Store
+
+Row = dict[str, Any]
+
+
+class SessionDB(Store):
+    """The session store with the interface of Hermes Agent's own."""
+
+    # -- sessions --------------------------------------------------------------------------
+
+    def create_session(self, session_id: str, source: str, **details: Any) -> str:
+        """Add a session and return its id; one with this id stays as it is.
+
+        Details: model, model_config, system_prompt, user_id, parent_session_id.
+        """
+        with self._db.write() as tx:
+            sessions.create(tx, session_id, source, **details)
+        return session_id
+
+    def ensure_session(
+        self, session_id: str, source: str = "unknown", model: str | None = None, **details: Any
+    ) -> str:
+        """Make sure that a session exists and return its id."""
+        return self.create_session(session_id, source, model=model, **details)
+
+    def end_session(self, session_id: str, end_reason: str) -> None:
+        """End a session; the first reason wins."""
+        with self._db.write() as tx:
+            sessions.end(tx, session_id, end_reason)
+
+    def reopen_session(self, session_id: str) -> None:
+        """Clear the end of a session."""
+        with self._db.write() as tx:
+            sessions.reopen(tx, session_id)
+
+    def get_session(self, session_id: str) -> Row | None:
+        """Return all columns of a session, or None."""
+        with self._db.read() as tx:
+            return sessions.row(tx, session_id)
+
+    def resolve_session_id(self, session_id_or_prefix: str) -> str | None:
+        """Return the id that is this or begins with this; None if none or several do."""
+        with self._db.read() as tx:
+            try:
+                return sessions.resolve_id(tx, session_id_or_prefix)
+            except NotFound:
+                return None
+
+    def update_system_prompt(self, session_id: str, system_prompt: str) -> None:
+        """Keep the system prompt a session was run with."""
+        with self._db.write() as tx:
+            sessions.set_system_prompt(tx, session_id, system_prompt)
+
+    def update_token_counts(
+        self,
+        session_id: str,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        model: str | None = None,
+        cache_read_tokens: int = 0,
+        cache_write_tokens: int = 0,
+        reasoning_tokens: int = 0,
+        estimated_cost_usd: float | None = None,
+        actual_cost_usd: float | None = None,
+        cost_status: str | None = None,
+        cost_source: str | None = None,
+        pricing_version: str | None = None,
+        billing_provider: str | None = None,
+        billing_base_url: str | None = None,
+        billing_mode: str | None = None,
+        api_call_count: int = 0,
+        absolute: bool = False,
+    ) -> None:
+        """Add to a session's token counts and costs, or set them with `absolute`."""
+        usage = {
+            "input_tokens": input_tokens,
+            "output_tokens": output_tokens,
+            "model": model,
+            "cache_read_tokens": cache_read_tokens,
+            "cache_write_tokens": cache_write_tokens,
+            "reasoning_tokens": reasoning_tokens,
+            "estimated_cost_usd": estimated_cost_usd,
+            "actual_cost_usd": actual_cost_usd,
+            "cost_status": cost_status,
+            "cost_source": cost_source,
+            "pricing_version": pricing_version,
+            "billing_provider": billing_provider,
+            "billing_base_url": billing_base_url,
+            "billing_mode": billing_mode,
+            "api_call_count": api_call_count,
+        }
+        with self._db.write() as tx:
+            sessions.create(tx, session_id, "unknown", model=model)
+            sessions.add_usage(tx, session_id, usage, absolute=absolute)
+
+    def session_count(self, source: str | None = None) -> int:
+        """Return how many sessions there are."""
+        with self._db.read() as tx:
+            return sessions.count(tx, source)
+
+    # -- messages --------------------------------------------------------------------------
+
+    def append_message(
+        self,
+        session_id: str,
+        role: str,
+        content: Any = None,
+        tool_name: str | None = None,
+        tool_calls: Any = None,
+        tool_call_id: str | None = None,
+        token_count: int | None = None,
+        finish_reason: str | None = None,
+        reasoning: str | None = None,
+        reasoning_content: str | None = None,
+        reasoning_details: Any = None,
+        codex_reasoning_items: Any = None,
+        codex_message_items: Any = None,
+        *,
+        timestamp: float | None = None,
+    ) -> int:
+        """Add a message at the end of a session and return its id."""
+        message = {
+            "role": role,
+            "content": content,
+            "tool_name": tool_name,
+            "tool_calls": tool_calls,
+            "tool_call_id": tool_call_id,
+            "token_count": token_count,
+            "finish_reason": finish_reason,
+            "reasoning": reasoning,
+            "reasoning_content": reasoning_content,
+            "reasoning_details": reasoning_details,
+            "codex_reasoning_items": codex_reasoning_items,
+            "codex_message_items": codex_message_items,
+        }
+        with self._db.write() as tx:
+            return messages.append(tx, session_id, message, timestamp)
+
+    def replace_messages(self, session_id: str, messages_: Sequence[Mapping[str, Any]]) -> None:
+        """Put other messages in the place of all of a session's."""
+        with self._db.write() as tx:
+            messages.replace(tx, session_id, messages_)
+
+    def clear_messages(self, session_id: str) -> None:
+        """Remove a session's messages and keep the session."""
+        with self._db.write() as tx:
+            messages.clear(tx, session_id)
+
+    def get_messages(self, session_id: str) -> list[Row]:
+        """Return the messages of a session with all their columns."""
+        with self._db.read() as tx:
+            return messages.rows(tx, session_id)
+
+    def get_messages_as_conversation(
+        self, session_id: str, include_ancestors: bool = False
+    ) -> list[Row]:
+        """Return the messages of a session in the form a chat model is sent."""
+        with self._db.read() as tx:
+            return messages.conversation(tx, session_id, include_ancestors=include_ancestors)
+
+    def message_count(self, session_id: str | None = None) -> int:
+        """Return how many messages there are."""
+        with self._db.read() as tx:
+            return messages.count(tx, session_id)
+
+    # -- titles ----------------------------------------------------------------------------
+
+    @staticmethod
+    def sanitize_title(title: str | None) -> str | None:
+        """Return a title as it may be stored; TitleTooLong (a ValueError) if it is."""
+        return titles.sanitize(title)
+
+    def set_session_title(self, session_id: str, title: str | None) -> bool:
+        """Give a session a title; False if there is no such session."""
+        with self._db.write() as tx:
+            return titles.assign(tx, session_id, title)
+
+    def get_session_title(self, session_id: str) -> str | None:
+        """Return the title of a session."""
+        with self._db.read() as tx:
+            found = sessions.find(tx, session_id)
+            return None if found is None else found.title
+
+    def get_session_by_title(self, title: str) -> Row | None:
+        """Return the session with exactly this title."""
+        with self._db.read() as tx:
+            holder = titles.holder_of(tx, title)
+            return None if holder is None else sessions.row(tx, holder)
+
+    def resolve_session_by_title(self, title: str) -> str | None:
+        """Return the newest session of the lineage with this name."""
+        with self._db.read() as tx:
+            return titles.resolve(tx, title)
+
+    def get_next_title_in_lineage(self, base_title: str) -> str:
+        """Return the next free "name #N"."""
+        with self._db.read() as tx:
+            return titles.next_in_lineage(tx, base_title)
+
+    # -- lineage ---------------------------------------------------------------------------
+
+    def get_compression_tip(self, session_id: str) -> str | None:
+        """Return the newest continuation of a session, or the session itself."""
+        with self._db.read() as tx:
+            return lineage.compression_tip(tx, session_id)
+
+    def resolve_resume_session_id(self, session_id: str) -> str:
+        """Return the session that has the messages to resume from."""
+        with self._db.read() as tx:
+            return lineage.resume_target(tx, session_id)
+
+    # -- lists and search ------------------------------------------------------------------
+
+    def list_sessions_rich(
+        self,
+        source: str | None = None,
+        exclude_sources: Sequence[str] | None = None,
+        limit: int = 20,
+        offset: int = 0,
+        include_children: bool = False,
+        project_compression_tips: bool = True,
+        order_by_last_active: bool = False,
+    ) -> list[Row]:
+        """Return a page of sessions with preview and last activity, newest first."""
+        chosen = listing.Filter(source, tuple(exclude_sources or ()), include_children)
+        with self._db.read() as tx:
+            return listing.rich(
+                tx,
+                chosen,
+                limit=limit,
+                offset=offset,
+                project_tips=project_compression_tips,
+                by_activity=order_by_last_active,
+            )
+
+    def search_sessions(
+        self, source: str | None = None, limit: int = 20, offset: int = 0
+    ) -> list[Row]:
+        """Return every kind of session by its last activity."""
+        with self._db.read() as tx:
+            return listing.recent(tx, source, limit=limit, offset=offset)
+
+    def search_messages(
+        self,
+        query: str,
+        source_filter: Sequence[str] | None = None,
+        exclude_sources: Sequence[str] | None = None,
+        role_filter: Sequence[str] | None = None,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> list[Row]:
+        """Return messages that match, with `>>>match<<<` snippets and their neighbours."""
+        with self._db.read() as tx:
+            return search.search_messages(
+                tx,
+                query,
+                source_filter=source_filter,
+                exclude_sources=exclude_sources,
+                role_filter=role_filter,
+                limit=limit,
+                offset=offset,
+            )
+
+    # -- export and clean-up ---------------------------------------------------------------
+
+    def export_session(self, session_id: str) -> Row | None:
+        """Return a session with all its messages, or None."""
+        with self._db.read() as tx:
+            found = sessions.row(tx, session_id)
+            return None if found is None else found | {"messages": messages.rows(tx, session_id)}
+
+    def export_all(self, source: str | None = None) -> list[Row]:
+        """Return all sessions with all their messages, the most recently active first."""
+        with self._db.read() as tx:
+            found = listing.recent(tx, source, limit=-1)
+            return [each | {"messages": messages.rows(tx, each["id"])} for each in found]
+
+    def delete_session(self, session_id: str, sessions_dir: Path | None = None) -> bool:
+        """Delete exactly this session; its children move up to its parent."""
+        with self._db.write() as tx:
+            deleted = deletion.delete_session(tx, session_id)
+        if deleted is not None:
+            files.remove_session_files(sessions_dir, deleted.session_ids)
+        return deleted is not None
+
+    def prune_sessions(
+        self,
+        older_than_days: float = 90,
+        source: str | None = None,
+        sessions_dir: Path | None = None,
+    ) -> int:
+        """Delete ended sessions without activity for so many days; return how many."""
+        return len(maintenance.prune_older_than(self._db, older_than_days, source, sessions_dir))
+
+    def get_meta(self, key: str) -> str | None:
+        """Return a value that all processes of this home share."""
+        with self._db.read() as tx:
+            return meta.get(tx, key)
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Keep a value that all processes of this home share."""
+        with self._db.write() as tx:
+            meta.put(tx, key, value)
+
+    def vacuum(self) -> None:
+        """Give the free space in the file back to the disk."""
+        maintenance.vacuum(self._db)
+
+    def maybe_auto_prune_and_vacuum(
+        self,
+        retention_days: float = 90,
+        min_interval_hours: float = 24,
+        vacuum: bool = True,
+        sessions_dir: Path | None = None,
+    ) -> Row:
+        """Prune if the last time is long enough ago; never raises, says what it did."""
+        report = maintenance.auto_prune(
+            self._db,
+            retention_days=retention_days,
+            min_interval_hours=min_interval_hours,
+            vacuum_after=vacuum,
+            sessions_dir=sessions_dir,
+        )
+        result: Row = {
+            "skipped": report.skipped,
+            "pruned": report.pruned,
+            "vacuumed": report.vacuumed,
+        }
+        return result | ({"error": report.error} if report.error else {})

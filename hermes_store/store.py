@@ -1,0 +1,209 @@
+"""The typed public face of the store: records in, records out.
+
+`Store` is what programs in this project use. `SessionDB`, in its own module, adds the method
+names and dictionary shapes that programs written for Hermes Agent expect.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from hermes_store import (
+    deletion,
+    files,
+    lineage,
+    listing,
+    maintenance,
+    messages,
+    paths,
+    sessions,
+    stats,
+    titles,
+)
+from hermes_store.config import Config
+from hermes_store.database.connection import Database, Progress, Synchronous
+from hermes_store.database.probe import Capabilities
+from hermes_store.errors import SessionNotFound
+from hermes_store.models import (
+    Conversation,
+    Deleted,
+    Edge,
+    Lineage,
+    MaintenanceReport,
+    Message,
+    ModelUsage,
+    Session,
+    SessionUsage,
+    Stats,
+)
+
+
+class Store:
+    """The sessions of one database file. Safe to share between threads."""
+
+    def __init__(
+        self,
+        db_path: Path | str | None = None,
+        read_only: bool = False,
+        *,
+        synchronous: Synchronous = "FULL",
+        progress: Progress | None = None,
+    ) -> None:
+        """Open a database, by default `$HERMES_HOME/state.db`.
+
+        A file that does not exist is created, unless `read_only`. An older one is brought up
+        to date; `progress` then hears of the work as (what, done, total). A file of a newer
+        Hermes is used as it is.
+        """
+        path = paths.database_path() if db_path is None else Path(db_path)
+        self._db = Database(path, read_only=read_only, synchronous=synchronous, progress=progress)
+        self.db_path = path
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections; the write-ahead log of other programs stays untouched."""
+        self._db.close()
+
+    @property
+    def read_only(self) -> bool:
+        """Whether changes are refused."""
+        return self._db.read_only
+
+    def capabilities(self) -> Capabilities:
+        """Return what this file can do."""
+        with self._db.read() as tx:
+            return tx.caps
+
+    # -- sessions --------------------------------------------------------------------------
+
+    def session(self, session_id: str) -> Session:
+        """Return a session by its exact id; SessionNotFound if there is none."""
+        with self._db.read() as tx:
+            return sessions.get(tx, session_id)
+
+    def find_session(self, wanted: str) -> Session:
+        """Return a session by id, unique id prefix or title.
+
+        Raises SessionNotFound, or AmbiguousSession with the candidates.
+        """
+        with self._db.read() as tx:
+            if not sessions.exists(tx, wanted):
+                named = titles.resolve(tx, wanted)
+                if named is not None:
+                    return sessions.get(tx, named)
+            return sessions.get(tx, sessions.resolve_id(tx, wanted))
+
+    def start_session(
+        self,
+        session_id: str,
+        source: str,
+        *,
+        model: str | None = None,
+        model_config: dict[str, Any] | None = None,
+        system_prompt: str | None = None,
+        user_id: str | None = None,
+        parent_session_id: str | None = None,
+        edge: Edge | None = None,
+        started_at: float | None = None,
+    ) -> Session:
+        """Add a session, or return the one that has this id already."""
+        with self._db.write() as tx:
+            sessions.create(
+                tx,
+                session_id,
+                source,
+                model=model,
+                model_config=model_config,
+                system_prompt=system_prompt,
+                user_id=user_id,
+                parent_session_id=parent_session_id,
+                edge=edge,
+                started_at=started_at,
+            )
+            return sessions.get(tx, session_id)
+
+    def rename(self, session_id: str, title: str | None) -> str | None:
+        """Give a session a title (or none) and return it as it was stored."""
+        with self._db.write() as tx:
+            if not titles.assign(tx, session_id, title):
+                raise SessionNotFound(session_id)
+            return sessions.get(tx, session_id).title
+
+    def conversations(
+        self, chosen: listing.Filter | None = None, *, limit: int = 20, offset: int = 0
+    ) -> list[Conversation]:
+        """Return conversations by last activity, one for each compression chain."""
+        with self._db.read() as tx:
+            return listing.conversations(tx, chosen, limit=limit, offset=offset)
+
+    # -- messages --------------------------------------------------------------------------
+
+    def messages(self, session_id: str) -> list[Message]:
+        """Return the messages of a session in order."""
+        with self._db.read() as tx:
+            return list(messages.iterate(tx, session_id))
+
+    # -- lineage ---------------------------------------------------------------------------
+
+    def lineage(self, session_id: str) -> Lineage:
+        """Return the family tree around a session, with typed edges."""
+        with self._db.read() as tx:
+            return lineage.tree(tx, session_id)
+
+    def ancestors(self, session_id: str) -> tuple[Session, ...]:
+        """Return the sessions above a session, nearest first."""
+        with self._db.read() as tx:
+            return lineage.ancestors(tx, session_id)
+
+    # -- figures ---------------------------------------------------------------------------
+
+    def stats(self) -> Stats:
+        """Return counts of every source and the real sizes."""
+        with self._db.read() as tx:
+            return stats.totals(tx, self.db_path)
+
+    def usage_by_model(self) -> tuple[ModelUsage, ...]:
+        """Return tokens and cost by model, the dearest first."""
+        with self._db.read() as tx:
+            return stats.by_model(tx)
+
+    def heaviest_sessions(self, limit: int = 10) -> tuple[SessionUsage, ...]:
+        """Return the sessions with the highest token usage."""
+        with self._db.read() as tx:
+            return stats.heaviest(tx, limit)
+
+    # -- cleaning up -----------------------------------------------------------------------
+
+    def delete_conversation(self, session_id: str, sessions_dir: Path | None = None) -> Deleted:
+        """Delete the whole compression chain of a session and its sub-agents."""
+        with self._db.write() as tx:
+            deleted = deletion.delete_conversation(tx, session_id)
+        if deleted is None:
+            raise SessionNotFound(session_id)
+        files.remove_session_files(sessions_dir, deleted.session_ids)
+        return deleted
+
+    def auto_maintain(self, config: Config, sessions_dir: Path | None = None) -> MaintenanceReport:
+        """Prune as config.yaml says, if it says so and it is time; never raises."""
+        wanted = config.sessions
+        if not wanted.auto_prune:
+            return MaintenanceReport(skipped=True)
+        return maintenance.auto_prune(
+            self._db,
+            retention_days=wanted.retention_days,
+            min_interval_hours=wanted.min_interval_hours,
+            vacuum_after=wanted.vacuum_after_prune,
+            sessions_dir=sessions_dir,
+        )

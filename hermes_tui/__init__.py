@@ -1,0 +1,1 @@
+"""The `hermes` command and the full-screen browser."""
