@@ -56,7 +56,8 @@ class _Maker:
         service = draw.choice(phrases.SERVICES)
         return template.format(
             path=f"{draw.choice(phrases.FOLDERS)}/{word}{draw.choice(phrases.SUFFIXES)}",
-            url=f"https://docs.example.com/{service}/{word}?v={draw.randint(1, 9)}#l{draw.randint(1, 400)}",
+            url=f"https://docs.example.com/{service}/{word}?v={draw.randint(1, 9)}"
+            f"#l{draw.randint(1, 400)}",
             mail=f"{draw.choice(('ops', 'maria', 'j.doe'))}@{service}.example.com",
             name=draw.choice(phrases.NAMES),
             word=word,

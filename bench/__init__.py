@@ -1,0 +1,1 @@
+"""Measurements, side by side with the real hermes-agent. Run with `make bench`."""
