@@ -86,7 +86,9 @@ def parse(text: str, path: Path) -> Config:
 
     try:
         document = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
+        # Beside its own errors, the parser lets some of Python's through: an escape beyond
+        # Unicode, or brackets nested a thousand deep.
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it cannot be understood"
@@ -112,7 +114,8 @@ class _Reader:
 
     @staticmethod
     def child(node: Any, key: str) -> Any:
-        for name, value in node.value:
+        # Written twice, the last one counts, as it does for the agent.
+        for name, value in reversed(node.value):
             if name.value == key:
                 return value
         return None
@@ -151,7 +154,10 @@ class _Reader:
     def _plain(self, key: str, node: Any) -> Any:
         import yaml
 
-        value = yaml.SafeLoader("").construct_object(node, deep=True)
+        try:
+            value = yaml.SafeLoader("").construct_object(node, deep=True)
+        except (yaml.YAMLError, ValueError, OverflowError, RecursionError):
+            raise self._wrong(key, node, "has a value that cannot be understood") from None
         if isinstance(value, str):
             value = _VARIABLE.sub(lambda found: self._variable(key, node, found[1]), value)
         return value

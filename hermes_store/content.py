@@ -31,7 +31,7 @@ def decode(stored: Any) -> Any:
         return stored
     try:
         return json.loads(stored[len(MARKER) :])
-    except ValueError:
+    except (ValueError, RecursionError):
         return stored[len(MARKER) :]
 
 
@@ -46,7 +46,7 @@ def decode_json(stored: Any) -> Any:
         return stored
     try:
         return json.loads(stored)
-    except ValueError:
+    except (ValueError, RecursionError):
         return stored
 
 

@@ -28,7 +28,12 @@ def delete_session(tx: Transaction, session_id: str) -> Deleted | None:
 
 
 def _hand_children_up(tx: Transaction, session_id: str) -> None:
-    parent = tx.value("SELECT parent_session_id FROM sessions WHERE id = ?", (session_id,))
+    # In damaged data the parent may be gone, or be the session itself.
+    parent = tx.value(
+        "SELECT p.id FROM sessions s JOIN sessions p ON p.id = s.parent_session_id "
+        "WHERE s.id = ? AND p.id <> s.id",
+        (session_id,),
+    )
     own = _edge(tx, session_id)
     children = tx.rows("SELECT id FROM sessions WHERE parent_session_id = ?", (session_id,))
     for (child,) in list(children):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from glob import escape
+from os.path import isfile
 from pathlib import Path
 
 
@@ -13,7 +14,8 @@ def session_files(folder: Path, session_id: str) -> Iterator[Path]:
     if "/" in session_id or "\\" in session_id:
         return  # no id of ours; it must never reach outside the folder
     for name in (f"{session_id}.jsonl", f"{session_id}.json", f"session_{session_id}.json"):
-        if (folder / name).is_file():
+        # Unlike Path.is_file, this also says no to a name that no file system can hold.
+        if isfile(folder / name):
             yield folder / name
     yield from sorted(folder.glob(f"request_dump_{escape(session_id)}_*.json"))
 

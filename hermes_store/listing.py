@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hermes_store import lineage, sessions
+from hermes_store import lineage, messages, sessions
 from hermes_store.content import MARKER, stored_preview
 from hermes_store.database.activity import PREVIEW_BYTES
 from hermes_store.database.activity import edge as edge_sql
@@ -45,22 +45,22 @@ class Filter:
 _COMPUTED_LAST = (
     "COALESCE((SELECT MAX(timestamp) FROM messages WHERE session_id = s.id), s.started_at)"
 )
-_COMPUTED_PREVIEW = (
-    f"(SELECT substr(CAST(content AS BLOB), 1, {PREVIEW_BYTES}) FROM messages "
-    "WHERE session_id = s.id AND role = 'user' AND content IS NOT NULL "
-    "ORDER BY timestamp, id LIMIT 1)"
+_FIRST_USER = (
+    "(SELECT {what} FROM messages m WHERE m.session_id = s.id AND m.role = 'user' "
+    "AND m.content IS NOT NULL AND {visible} ORDER BY m.timestamp, m.id LIMIT 1)"
 )
-_COMPUTED_PREVIEW_ID = (
-    "(SELECT id FROM messages WHERE session_id = s.id AND role = 'user' "
-    "AND content IS NOT NULL ORDER BY timestamp, id LIMIT 1)"
-)
+_BEGINNING = f"substr(CAST(m.content AS BLOB), 1, {PREVIEW_BYTES})"
 
 
 def _extras(tx: Transaction) -> str:
     """Return the select list for last activity, id of the first user message, its beginning."""
-    if tx.caps.activity:
-        return "a.last_active, a.preview_id, a.preview"
-    return f"{_COMPUTED_LAST}, {_COMPUTED_PREVIEW_ID}, {_COMPUTED_PREVIEW}"
+    last = "a.last_active" if tx.caps.activity else _COMPUTED_LAST
+    visible = messages.visible(tx)
+    # The side table knows nothing of rewound and hidden messages.
+    if tx.caps.activity and visible == messages.ALL:
+        return f"{last}, a.preview_id, a.preview"
+    first = _FIRST_USER.format(what="m.id", visible=visible)
+    return f"{last}, {first}, {_FIRST_USER.format(what=_BEGINNING, visible=visible)}"
 
 
 def _source(tx: Transaction) -> str:
@@ -171,9 +171,9 @@ def _by_activity(tx: Transaction, chosen: Filter, limit: int, offset: int) -> li
         "JOIN sessions c ON c.parent_session_id = p.id "
         f"WHERE p.end_reason = 'compression' AND {edge_sql('c', 'p')} = 'compression' "
         f"AND chain.depth < {lineage.MAX_TIP_HOPS}), "
-        f"active(root, moment) AS (SELECT chain.root, MAX({last}) FROM chain "
-        f"JOIN {_source(tx)} ON s.id = chain.id GROUP BY chain.root) "
-        f"SELECT {selected}, {_extras(tx)} FROM active JOIN {_source(tx)} ON s.id = active.root "
+        f"active(root, moment) AS (SELECT chain.root, MAX({last}) FROM chain, {_source(tx)} "
+        "WHERE s.id = chain.id GROUP BY chain.root) "
+        f"SELECT {selected}, {_extras(tx)} FROM active, {_source(tx)} WHERE s.id = active.root "
         "ORDER BY active.moment DESC, s.started_at DESC, s.id DESC LIMIT ? OFFSET ?",
         (*values, limit, offset),
     )

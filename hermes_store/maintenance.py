@@ -8,7 +8,6 @@ from pathlib import Path
 
 from hermes_store import files, meta, prune
 from hermes_store.database.connection import Database
-from hermes_store.errors import StoreError
 from hermes_store.models import MaintenanceReport
 
 LAST_RUN_KEY = "last_auto_prune"
@@ -65,7 +64,7 @@ def auto_prune(
         gone = prune_older_than(db, retention_days, sessions_dir=sessions_dir)
         if gone and vacuum_after:
             vacuum(db)
-    except (StoreError, OSError) as error:
+    except Exception as error:  # whatever it is, the program it runs beside must go on
         log.warning("The automatic clean-up of %s stopped: %s", db.path, error)
         return MaintenanceReport(pruned=len(gone), error=str(error), pruned_ids=gone)
     return MaintenanceReport(

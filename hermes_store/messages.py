@@ -126,6 +126,10 @@ def clear(tx: Transaction, session_id: str) -> None:
     replace(tx, session_id, ())
 
 
+ALL = "1"
+"""The condition that every message meets."""
+
+
 def visible(tx: Transaction, alias: str = "m") -> str:
     """Return the SQL condition for messages that are part of the conversation now.
 
@@ -137,7 +141,7 @@ def visible(tx: Transaction, alias: str = "m") -> str:
         conditions.append(f"COALESCE({alias}.active, 1) = 1")
     if tx.caps.has_message("display_kind"):
         conditions.append(f"COALESCE({alias}.display_kind, '') <> 'hidden'")
-    return " AND ".join(conditions) or "1"
+    return " AND ".join(conditions) or ALL
 
 
 def findable(tx: Transaction, alias: str = "m") -> str:
@@ -148,7 +152,7 @@ def findable(tx: Transaction, alias: str = "m") -> str:
         conditions.append(f"(COALESCE({alias}.active, 1) = 1{compacted})")
     if tx.caps.has_message("display_kind"):
         conditions.append(f"COALESCE({alias}.display_kind, '') <> 'hidden'")
-    return " AND ".join(conditions) or "1"
+    return " AND ".join(conditions) or ALL
 
 
 def iterate(tx: Transaction, session_id: str, *, after_id: int = 0) -> Iterator[Message]:

@@ -34,10 +34,14 @@ def _candidates(tx: Transaction, cutoff: float, source: str | None) -> tuple[str
     if source is not None:
         conditions.append("s.source = ?")
         values.append(source)
-    for column in ("archived", "pinned"):
-        if tx.caps.has_session(column):
-            conditions.append(f"COALESCE(s.{column}, 0) = 0")
+    conditions += [f"NOT {kept}" for kept in _kept(tx)]
     return f"FROM {origin} WHERE {' AND '.join(conditions)}", values
+
+
+def _kept(tx: Transaction) -> list[str]:
+    """Return the SQL conditions under which a session is kept however old it is."""
+    present = (name for name in ("archived", "pinned") if tx.caps.has_session(name))
+    return [f"COALESCE(s.{name}, 0)" for name in present]
 
 
 def plan(tx: Transaction, cutoff: float, source: str | None = None) -> tuple[str, ...]:
@@ -52,13 +56,18 @@ def plan(tx: Transaction, cutoff: float, source: str | None = None) -> tuple[str
 
 
 def _is_over(tx: Transaction, session_id: str, cutoff: float) -> bool:
-    """Tell whether every session of a chain has ended and was last active before the moment."""
+    """Tell whether every session of a chain has ended, was last active before the moment, and
+    none of them is to be kept.
+    """
+    kept = " OR ".join(_kept(tx)) or "0"
     for member in lineage.chain(tx, session_id):
         session = sessions.get(tx, member)
         last = tx.value(
             f"SELECT {_LAST.format(id='?1', started='?2')}", (member, session.started_at)
         )
         if session.ended_at is None or last >= cutoff:
+            return False
+        if tx.value(f"SELECT {kept} FROM sessions s WHERE s.id = ?", (member,)):
             return False
     return True
 

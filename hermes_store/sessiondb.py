@@ -23,7 +23,7 @@ from hermes_store import (
     titles,
 )
 from hermes_store.errors import NotFound
-from hermes_store.search import run as search
+from hermes_store.search import contract as search
 from hermes_store.store import Store
 
 Row = dict[str, Any]
@@ -280,6 +280,7 @@ class SessionDB(Store):
             return search.search_messages(
                 tx,
                 query,
+                vocabulary=self._vocabulary,
                 source_filter=source_filter,
                 exclude_sources=exclude_sources,
                 role_filter=role_filter,

@@ -6,6 +6,8 @@ names and dictionary shapes that programs written for Hermes Agent expect.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -38,6 +40,9 @@ from hermes_store.models import (
     SessionUsage,
     Stats,
 )
+from hermes_store.search.api import Request, search
+from hermes_store.search.results import SearchResult
+from hermes_store.search.vocabulary import Vocabulary
 
 
 class Store:
@@ -59,6 +64,7 @@ class Store:
         """
         path = paths.database_path() if db_path is None else Path(db_path)
         self._db = Database(path, read_only=read_only, synchronous=synchronous, progress=progress)
+        self._vocabulary = Vocabulary(path)
         self.db_path = path
 
     def __enter__(self) -> Self:
@@ -74,6 +80,7 @@ class Store:
 
     def close(self) -> None:
         """Close all connections; the write-ahead log of other programs stays untouched."""
+        self._vocabulary.close()
         self._db.close()
 
     @property
@@ -154,6 +161,26 @@ class Store:
         """Return the messages of a session in order."""
         with self._db.read() as tx:
             return list(messages.iterate(tx, session_id))
+
+    # -- search ----------------------------------------------------------------------------
+
+    def search(self, request: Request | str) -> SearchResult:
+        """Find messages; see docs/search.md for the language. Never raises for the text."""
+        wanted = Request(request) if isinstance(request, str) else request
+        with self._db.read() as tx:
+            return search(tx, wanted, self._vocabulary)
+
+    def prepare_search(
+        self, progress: Callable[[int, int], None] | None = None, seconds: float | None = None
+    ) -> bool:
+        """Bring the list of known words up to date; tell whether it is complete.
+
+        Searches do this themselves for small amounts. Programs that open a large file for the
+        first time may run it in the background.
+        """
+        deadline = None if seconds is None else time.monotonic() + seconds
+        with self._db.read() as tx:
+            return self._vocabulary.catch_up(tx, deadline=deadline, progress=progress)
 
     # -- lineage ---------------------------------------------------------------------------
 

@@ -38,8 +38,10 @@ def clean(text: str) -> str:
     """Return text that is safe to show: no byte of it can act on a terminal.
 
     Control characters become their visible symbols (ESC is shown as ␛), carriage returns
-    become line ends, bidirectional overrides vanish. Emoji with joiners stay whole.
+    become line ends, bidirectional overrides vanish. Emoji with joiners stay whole. A lone
+    surrogate, which no terminal can be sent at all, becomes U+FFFD.
     """
+    text = storable(text)
     if "\r" in text:
         text = _CRLF.sub("\n", text)
     if not _UNSAFE.search(text):

@@ -29,7 +29,8 @@ _EMOJI = "[\u2190-\u2bff\u3030\u303d\U0001f000-\U0001faff]"
 _STRAY_JOINER = re.compile(
     f"(?<!{_EMOJI})(?<![\ufe0f\U0001f3fb-\U0001f3ff])\u200d|\u200d(?!{_EMOJI})"
 )
-_NUMBERED = re.compile(r"^(?P<base>.*?) #(?P<number>\d+)$", re.DOTALL)
+# More digits are an order or a phone number; eight always fit behind a shortened base.
+_NUMBERED = re.compile(r"^(?P<base>.*?) #(?P<number>[0-9]{1,8})$", re.DOTALL)
 
 
 def sanitize(title: str | None) -> str | None:
@@ -58,7 +59,8 @@ def numbered(base: str, number: int) -> str:
     if number < 2:
         return base[:MAX_LENGTH]
     ending = f" #{number}"
-    return base[: MAX_LENGTH - len(ending)].rstrip() + ending
+    # The cut may fall inside a joined emoji and leave a joiner that joins nothing.
+    return _STRAY_JOINER.sub("", base[: MAX_LENGTH - len(ending)]).rstrip() + ending
 
 
 def assign(tx: Transaction, session_id: str, title: str | None) -> bool:

@@ -184,8 +184,11 @@ def triggers() -> dict[str, str]:
             f"CREATE TRIGGER {name}_unsay AFTER DELETE ON messages BEGIN "
             + _set_last("old.session_id", " AND last_active <= old.timestamp")
             + _set_preview("old.session_id", " AND preview_id = old.id")
+            # A session that fell silent counts from its start, which may be later than its words.
             + _set_chain(
-                f"session_id = {_root('old.session_id')} AND chain_active <= old.timestamp"
+                f"session_id = {_root('old.session_id')} AND (chain_active <= old.timestamp OR "
+                f"chain_active < (SELECT last_active FROM {TABLE} "
+                "WHERE session_id = old.session_id))"
             )
             + " END"
         ),
@@ -205,7 +208,7 @@ def triggers() -> dict[str, str]:
             f"DELETE FROM {TABLE} WHERE session_id = new.id; "
             f"{_INSERT} WHERE s.id = new.id; "
             + _family("new")
-            + _set_chain(f"session_id = {_root('new.id')}")
+            + _set_chain(f"session_id IN ({_root('new.id')}, {_root('new.parent_session_id')})")
             + " END"
         ),
         f"{name}_change": (

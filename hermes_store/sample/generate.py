@@ -80,9 +80,31 @@ class _Maker:
             return self._random.choice(phrases.KOREAN)
         return self._random.choice(phrases.ENGLISH)
 
+    def _prose(self, sentences: int) -> str:
+        return " ".join(self._sentence() for _ in range(sentences))
+
+    def _sentence(self) -> str:
+        draw = self._random
+        # The square of a uniform draw makes early words common and late ones rare, as in prose.
+        size = len(phrases.COMMON)
+        words = [phrases.COMMON[int(draw.random() ** 2 * size)] for _ in range(draw.randint(5, 18))]
+        if draw.random() < 0.4:
+            words.insert(len(words) // 2, self._identifier())
+        return " ".join(words).capitalize() + "."
+
+    def _identifier(self) -> str:
+        """Return a made-up name as in code; there are tens of thousands of them."""
+        draw = self._random
+        one, two = draw.choice(phrases.COMMON), draw.choice(phrases.WORDS)
+        third = draw.choice(phrases.COMMON)
+        return draw.choice((f"{one}_{two}", f"{two}{third.title()}{one.title()}", f"{two}-{third}"))
+
     def _output(self) -> str:
-        lines = self._random.choice((3, 8, 8, 20, 60, 200 if self._random.random() < 0.1 else 20))
-        return "\n".join(self._fill(self._random.choice(phrases.LOG_LINES)) for _ in range(lines))
+        draw = self._random
+        if draw.random() < 0.3:
+            return self._prose(draw.choice((4, 12, 30)))
+        lines = draw.choice((3, 8, 8, 20, 40, 200 if draw.random() < 0.1 else 20))
+        return "\n".join(self._fill(draw.choice(phrases.LOG_LINES)) for _ in range(lines))
 
     # -- messages --------------------------------------------------------------------------
 
@@ -103,12 +125,18 @@ class _Maker:
             moment += 9
         yield {
             "role": "assistant",
-            "content": self._fill(draw.choice(topic.answers)),
+            "content": self._answer(topic),
             "timestamp": moment,
             "finish_reason": "stop",
             "token_count": draw.randint(40, 900),
             "reasoning": "The person wants a short answer." if draw.random() < 0.2 else None,
         }
+
+    def _answer(self, topic: Topic) -> str:
+        answer = self._fill(self._random.choice(topic.answers))
+        if self._random.random() < 0.5:
+            return answer
+        return f"{answer}\n\n{self._prose(self._random.randint(1, 6))}"
 
     def _tools(self, moment: float) -> Iterator[dict[str, Any]]:
         draw = self._random

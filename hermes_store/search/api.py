@@ -1,0 +1,201 @@
+"""The search that programs of this project use: text in, a page of hits and its story out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import apsw
+
+from hermes_store.database.connection import Transaction
+from hermes_store.database.fulltext import WORDS
+from hermes_store.database.probe import FullText
+from hermes_store.search import grouping, language, rank, relax
+from hermes_store.search.query import Node, Query
+from hermes_store.search.results import Count, Group, Hit, Order, Relaxation, SearchResult
+from hermes_store.search.run import Found, Search, open_ended
+from hermes_store.search.stopping import Stop
+from hermes_store.search.terms import tokenizer
+from hermes_store.search.vocabulary import Vocabulary
+
+COUNT_UP_TO = 1_000
+RARE = 50
+SEEN_FOR_GROUPS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to search for, and how."""
+
+    text: str
+    order: Order | None = None
+    """None means what the text says with sort:, newest first otherwise."""
+    limit: int = 20
+    offset: int = 0
+    grouped: bool = False
+    """Whether the page is made of conversations instead of messages."""
+    typing: bool = False
+    """Whether the last word may still go on."""
+    relax: bool = True
+    """Whether a query without hits is made wider."""
+    count: bool = True
+    seconds: float | None = 5.0
+    """When to stop reading and return what there is."""
+    cancelled: Callable[[], bool] | None = None
+    now: float | None = None
+
+
+def search(tx: Transaction, request: Request, vocabulary: Vocabulary | None = None) -> SearchResult:
+    """Run a search. It never raises for anything in the text."""
+    query = language.parse(request.text)
+    root = query.root
+    if request.typing:
+        root = open_ended(root, len(request.text))
+    order = request.order or Order(query.sort or Order.NEWEST.value)
+    stop = Stop(request.cancelled, request.seconds)
+    runner = _Runner(tx, request, vocabulary, stop, order)
+    result = runner.page(query, root)
+    if result.hits or result.groups or root is None or not request.relax or stop.stopped:
+        return result
+    return runner.relaxed(query, root) or result
+
+
+class _Runner:
+    """Runs a query, and its wider forms, under one stop."""
+
+    def __init__(
+        self,
+        tx: Transaction,
+        request: Request,
+        vocabulary: Vocabulary | None,
+        stop: Stop,
+        order: Order,
+    ) -> None:
+        self._tx = tx
+        self._request = request
+        self._vocabulary = vocabulary
+        self._stop = stop
+        self._order = order
+
+    def _search(self, root: Node | None) -> Search:
+        return Search(
+            self._tx,
+            root,
+            vocabulary=self._vocabulary,
+            stop=self._stop,
+            oldest_first=self._order is Order.OLDEST,
+            now=self._request.now,
+        )
+
+    def page(
+        self, query: Query, root: Node | None, steps: tuple[Relaxation, ...] = ()
+    ) -> SearchResult:
+        """Return the page of a tree."""
+        running = self._search(root)
+        hits, groups, messages, conversations = (
+            self._grouped(running, root) if self._request.grouped else self._flat(running)
+        )
+        stopped = self._stop.stopped
+        back_to = running.scanned_back_to if stopped else None
+        return SearchResult(
+            hits=hits,
+            groups=groups,
+            order=self._order,
+            messages=messages,
+            conversations=conversations,
+            partial=stopped,
+            searched_back_to=back_to,
+            relaxations=steps,
+            diagnostics=(*query.diagnostics, *running.diagnostics),
+        )
+
+    def _flat(self, running: Search) -> tuple[tuple[Hit, ...], tuple[Group, ...], Count, Count]:
+        request = self._request
+        if self._order is Order.RELEVANCE:
+            hits = rank.best(running, limit=request.limit, offset=request.offset, weighted=True)
+            more = len(hits) == request.limit
+        else:
+            rows = running.found()
+            page = list(islice(rows, request.offset, request.offset + request.limit))
+            hits = [running.hit(row) for row in page]
+            more = not running.complete and self._has_more(rows)
+        seen = request.offset + len(hits)
+        messages = self._count(running, seen, more)
+        return tuple(hits), (), messages, Count(len({hit.session_id for hit in hits}), not more)
+
+    @staticmethod
+    def _has_more(rows: Iterator[Found]) -> bool:
+        return next(rows, None) is not None
+
+    def _count(self, running: Search, seen: int, more: bool) -> Count:
+        """Count matches without reading them, up to a limit; else say what was seen."""
+        if not more:
+            return Count(seen, not self._stop.stopped)
+        counted = running.count(COUNT_UP_TO) if self._request.count else None
+        if counted is None or counted < seen:
+            return Count(seen, False)
+        exact = counted <= COUNT_UP_TO and running.single_tier
+        return Count(min(counted, COUNT_UP_TO), exact)
+
+    def _grouped(
+        self, running: Search, root: Node | None
+    ) -> tuple[tuple[Hit, ...], tuple[Group, ...], Count, Count]:
+        request = self._request
+        wanted = request.offset + request.limit
+        where, values = running.session_conditions()
+        titled = grouping.with_matching_title(self._tx, root, where, values, wanted)
+        if self._order is Order.RELEVANCE:
+            hits = rank.best(running, limit=SEEN_FOR_GROUPS, weighted=True)
+            more = len(hits) == SEEN_FOR_GROUPS
+        else:
+            hits, more = self._until_enough(running, wanted - len(titled))
+        groups = grouping.by_conversation(self._tx, hits, titled)
+        page = groups[request.offset : wanted]
+        messages = self._count(running, len(hits), more)
+        return (
+            tuple(hit for group in page for hit in group.hits),
+            page,
+            messages,
+            Count(len(groups), not more),
+        )
+
+    def _until_enough(self, running: Search, wanted: int) -> tuple[list[Hit], bool]:
+        """Return hits until they belong to enough conversations; tell whether there are more."""
+        hits: list[Hit] = []
+        seen: set[str] = set()
+        for row in running.found():
+            hits.append(running.hit(row))
+            seen.add(row.session_id)
+            if len(seen) > wanted or len(hits) >= SEEN_FOR_GROUPS:
+                return hits, True
+        return hits, self._stop.stopped
+
+    # -- relaxation ------------------------------------------------------------------------
+
+    def relaxed(self, query: Query, root: Node) -> SearchResult | None:
+        """Return the first wider form of a tree that finds something."""
+        tokenize = tokenizer(self._tx.connection)
+        with self._stop.watching(self._tx.connection):
+            for wider in relax.ladder(root, tokenize, self._vocabulary, self._frequency):
+                result = self.page(query, wider.root, (wider.step,))
+                if result.hits or result.groups:
+                    return result
+                if self._stop():
+                    break
+        return None
+
+    def _frequency(self, word: str) -> int:
+        """Return how many messages have a word, as far as it matters."""
+        if self._tx.caps.words is FullText.NONE:
+            return 0
+        try:
+            return int(
+                self._tx.value(
+                    f"SELECT COUNT(*) FROM (SELECT 1 FROM {WORDS} WHERE {WORDS} MATCH ? "
+                    f"LIMIT {RARE})",
+                    (relax.expression(word),),
+                )
+            )
+        except apsw.SQLError:
+            return 0  # nothing in the word that the index knows

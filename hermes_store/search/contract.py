@@ -1,0 +1,87 @@
+"""`search_messages` as the documentation of Hermes Agent promises it, on top of this search."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from hermes_store import content as contents
+from hermes_store.database.connection import Transaction
+from hermes_store.messages import findable
+from hermes_store.search import language, rank
+from hermes_store.search.fields import Condition
+from hermes_store.search.results import Hit
+from hermes_store.search.run import Search
+from hermes_store.search.stopping import Stop
+from hermes_store.search.vocabulary import Vocabulary
+
+CONTEXT_LENGTH = 200
+SCAN_SECONDS = 5.0
+_LEADING_OPERATOR = re.compile(r"^\s*(?:(?:AND|OR|NOT)\s+)+")
+
+
+def _within(column: str, word: str, chosen: Sequence[str]) -> Condition:
+    # Not "session": these lists come with every call and say nothing about few sessions.
+    marks = ", ".join("?" * len(chosen))
+    return Condition(f"{column} {word} ({marks})", tuple(chosen), session=False)
+
+
+def search_messages(
+    tx: Transaction,
+    query: str,
+    *,
+    vocabulary: Vocabulary | None = None,
+    source_filter: Sequence[str] | None = None,
+    exclude_sources: Sequence[str] | None = None,
+    role_filter: Sequence[str] | None = None,
+    limit: int = 20,
+    offset: int = 0,
+) -> list[dict[str, Any]]:
+    """Return the best matches with a snippet and one message of context on each side."""
+    parsed = language.parse(_LEADING_OPERATOR.sub("", query))
+    if parsed.root is None:
+        return []
+    extra = []
+    if source_filter is not None:
+        extra.append(_within("s.source", "IN", source_filter))
+    if exclude_sources:
+        extra.append(_within("s.source", "NOT IN", exclude_sources))
+    if role_filter:
+        extra.append(_within("m.role", "IN", role_filter))
+    search = Search(
+        tx, parsed.root, vocabulary=vocabulary, extra=extra, stop=Stop(seconds=SCAN_SECONDS)
+    )
+    hits = rank.best(search, limit=limit, offset=offset)
+    return [_result(tx, hit) for hit in hits]
+
+
+def _result(tx: Transaction, hit: Hit) -> dict[str, Any]:
+    return {
+        "id": hit.message_id,
+        "session_id": hit.session_id,
+        "role": hit.role,
+        "snippet": hit.snippet.marked(">>>", "<<<"),
+        "timestamp": hit.timestamp,
+        "tool_name": hit.tool_name,
+        "source": hit.source,
+        "model": hit.model,
+        "session_started": hit.session_started,
+        "context": _context(tx, hit),
+    }
+
+
+def _context(tx: Transaction, hit: Hit) -> list[dict[str, Any]]:
+    """Return the message before, the message itself and the one after, cut short."""
+    neighbours = []
+    for compare, order in (("<", "DESC"), ("=", "ASC"), (">", "ASC")):
+        found = tx.one(
+            "SELECT role, content FROM messages m WHERE session_id = ? AND "
+            f"(timestamp, id) {compare} (?, ?) AND {findable(tx)} "
+            f"ORDER BY timestamp {order}, id {order} LIMIT 1",
+            (hit.session_id, hit.timestamp, hit.message_id),
+        )
+        if found is not None:
+            text = contents.readable(contents.decode(found[1])) or ""
+            neighbours.append({"role": found[0], "content": text[:CONTEXT_LENGTH]})
+    return neighbours

@@ -1,0 +1,163 @@
+"""Fields of the search language as conditions on messages (m) and their sessions (s)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_store.database.activity import edge as edge_sql
+from hermes_store.database.connection import Transaction
+from hermes_store.search import moments
+from hermes_store.search.query import Diagnostic, Field, Severity
+from hermes_store.sources import KNOWN
+
+ROLES = {"me": "user", "you": "user", "human": "user", "hermes": "assistant", "ai": "assistant"}
+HAS = ("tools", "title", "code", "url", "image", "reasoning")
+IS = ("live", "ended", "archived", "pinned", "root", "branch", "agent", "compressed")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A piece of SQL with its values; `session` if it only looks at the session."""
+
+    sql: str
+    values: tuple[Any, ...] = ()
+    session: bool = True
+
+
+class FieldProblem(ValueError):
+    """A value that a field cannot have; the message says what it can."""
+
+
+def like(text: str) -> str:
+    """Return a LIKE pattern (with ESCAPE '\\') for text that contains `text`."""
+    return "%" + re.sub(r"([\\%_])", r"\\\1", text) + "%"
+
+
+def condition(tx: Transaction, field: Field, now: float) -> Condition:
+    """Return what a field asks for; FieldProblem if its value makes no sense."""
+    return _COMPILERS[field.name](tx, field.value, now)
+
+
+def diagnose(field: Field, problem: FieldProblem) -> Diagnostic:
+    """Return the remark on a field that had to be left out."""
+    return Diagnostic(str(problem), field.span, Severity.PROBLEM)
+
+
+def _source(_tx: Transaction, value: str, _now: float) -> Condition:
+    wanted = value.lower()
+    names = [source.name for source in KNOWN.values() if wanted in (source.name, source.short)]
+    if names:
+        return Condition("s.source = ?", (names[0],))
+    return Condition("s.source LIKE ? ESCAPE '\\'", (like(value)[1:],))
+
+
+def _role(_tx: Transaction, value: str, _now: float) -> Condition:
+    wanted = value.lower()
+    return Condition("m.role = ?", (ROLES.get(wanted, wanted),), session=False)
+
+
+def _model(_tx: Transaction, value: str, _now: float) -> Condition:
+    return Condition("s.model LIKE ? ESCAPE '\\'", (like(value),))
+
+
+def _tool(_tx: Transaction, value: str, _now: float) -> Condition:
+    named = f'%"name": "{like(value)[1:]}'
+    return Condition(
+        "(m.tool_name LIKE ? ESCAPE '\\' OR m.tool_calls LIKE ? ESCAPE '\\')",
+        (like(value)[1:], named),
+        session=False,
+    )
+
+
+def _title(_tx: Transaction, value: str, _now: float) -> Condition:
+    return Condition("s.title LIKE ? ESCAPE '\\'", (like(value),))
+
+
+def _id(_tx: Transaction, value: str, _now: float) -> Condition:
+    return Condition("substr(s.id, 1, ?) = ?", (len(value), value))
+
+
+def _span(name: str, value: str, now: float) -> tuple[float, float]:
+    found = moments.span(value, now)
+    if found is None:
+        raise FieldProblem(f"'{value}' is no time for {name}: — try {moments.EXAMPLES}.")
+    return found
+
+
+def _after(_tx: Transaction, value: str, now: float) -> Condition:
+    return Condition("m.timestamp >= ?", (_span("after", value, now)[0],), session=False)
+
+
+def _before(_tx: Transaction, value: str, now: float) -> Condition:
+    return Condition("m.timestamp < ?", (_span("before", value, now)[0],), session=False)
+
+
+def _on(_tx: Transaction, value: str, now: float) -> Condition:
+    first, last = _span("on", value, now)
+    return Condition("(m.timestamp >= ? AND m.timestamp < ?)", (first, last), session=False)
+
+
+def _has(_tx: Transaction, value: str, _now: float) -> Condition:
+    match value.lower():
+        case "tools":
+            return Condition("COALESCE(s.tool_call_count, 0) > 0")
+        case "title":
+            return Condition("s.title IS NOT NULL")
+        case "code":
+            return Condition("m.content LIKE '%```%'", session=False)
+        case "url":
+            return Condition("m.content LIKE '%://%'", session=False)
+        case "image":
+            return Condition("instr(m.content, '\"image') > 0", session=False)
+        case "reasoning":
+            return Condition("m.reasoning IS NOT NULL", session=False)
+    raise FieldProblem(f"has: knows {', '.join(HAS)}, not '{value}'.")
+
+
+def _edge(kind: str) -> Condition:
+    return Condition(
+        "(SELECT " + edge_sql("c", "p") + " FROM sessions c LEFT JOIN sessions p "
+        "ON p.id = c.parent_session_id WHERE c.id = s.id) = ?",
+        (kind,),
+    )
+
+
+def _is(tx: Transaction, value: str, _now: float) -> Condition:
+    match value.lower():
+        case "live":
+            return Condition("s.ended_at IS NULL")
+        case "ended":
+            return Condition("s.ended_at IS NOT NULL")
+        case "archived" | "pinned" as flag:
+            known = tx.caps.has_session(flag)
+            return Condition(f"COALESCE(s.{flag}, 0) = 1" if known else "0")
+        case "root":
+            return _edge("")
+        case "branch" | "agent" as kind:
+            return _edge(kind)
+        case "compressed":
+            return Condition("s.end_reason = 'compression'")
+    raise FieldProblem(f"is: knows {', '.join(IS)}, not '{value}'.")
+
+
+def _tag(_tx: Transaction, value: str, _now: float) -> Condition:
+    raise FieldProblem(f"No session has the tag '{value}'.")
+
+
+_COMPILERS: dict[str, Callable[[Transaction, str, float], Condition]] = {
+    "source": _source,
+    "role": _role,
+    "model": _model,
+    "tool": _tool,
+    "title": _title,
+    "id": _id,
+    "after": _after,
+    "before": _before,
+    "on": _on,
+    "has": _has,
+    "is": _is,
+    "tag": _tag,
+}

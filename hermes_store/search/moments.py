@@ -1,0 +1,61 @@
+"""Dates as people type them: 7d, 2026-01-01, yesterday, march, 14:30."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timedelta
+
+_AGO = re.compile(r"^(\d{1,5})\s*(min|h|d|w|mo|m|y)$")
+_UNITS = {
+    "min": timedelta(minutes=1),
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+    "mo": timedelta(days=30),
+    "y": timedelta(days=365),
+}
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+EXAMPLES = "7d, 12h, 2026-01-31, 2026-01, yesterday or monday"
+
+
+def span(text: str, now: float) -> tuple[float, float] | None:
+    """Return the beginning and end of what a text means; None if it means no time.
+
+    A length of time such as 7d is the moment that long ago, its end is now.
+    """
+    wanted = text.strip().lower()
+    present = datetime.fromtimestamp(now)
+    ago = _AGO.match(wanted)
+    try:
+        if ago is not None:
+            return (present - int(ago[1]) * _UNITS[ago[2]]).timestamp(), now
+        days = _calendar(wanted, present.date())
+        if days is not None:
+            first, last = (datetime.combine(day, datetime.min.time()) for day in days)
+            return first.timestamp(), last.timestamp()
+        moment = datetime.fromisoformat(wanted)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return moment.timestamp(), moment.timestamp()
+
+
+def _calendar(wanted: str, today: date) -> tuple[date, date] | None:
+    """Return the first day and the day after the last of a day, month or year."""
+    one = timedelta(days=1)
+    if wanted == "today":
+        return today, today + one
+    if wanted == "yesterday":
+        return today - one, today
+    if wanted in _DAYS:
+        back = (today.weekday() - _DAYS.index(wanted)) % 7
+        return today - back * one, today - back * one + one
+    if re.fullmatch(r"\d{4}-\d{2}-\d{2}", wanted):
+        day = date.fromisoformat(wanted)
+        return day, day + one
+    if re.fullmatch(r"\d{4}-\d{2}", wanted):
+        first = date.fromisoformat(wanted + "-01")
+        return first, (first + 31 * one).replace(day=1)
+    if re.fullmatch(r"(19|20)\d{2}", wanted):
+        return date(int(wanted), 1, 1), date(int(wanted) + 1, 1, 1)
+    return None

@@ -1,0 +1,270 @@
+"""From a query tree and what a file can do to the index look-ups that cover it.
+
+A cover is a set of look-ups that finds every match and perhaps more; where it may find more,
+the exact test on the text follows. Look-ups come in tiers: whole words first, then parts of
+words. A scan, reading messages newest first, is the cover of last resort.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hermes_store.database.connection import Transaction
+from hermes_store.database.fulltext import TRIGRAM
+from hermes_store.database.probe import FullText
+from hermes_store.search.query import And, Field, Node, Not, Or, Text
+from hermes_store.search.terms import Kind, Leaf, Tokenize, analyse
+from hermes_store.search.vocabulary import Vocabulary
+
+MAX_TERMS = 400
+"""Words that a prefix or part may stand for; beyond that most messages match and a scan is fast."""
+NATIVE_PREFIX = 3
+"""Letters from which on FTS5's own prefix search is bearable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """Look-ups that together find every match of a tree."""
+
+    words: str | None = None
+    trigram: str | None = None
+    scan: bool = False
+    exact: bool = True
+    """Whether everything found is a match, so that no text need be read."""
+    vocabulary: bool = False
+    """Whether the look-ups only know messages that the vocabulary covers."""
+
+
+SCAN = Cover(scan=True, exact=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A cover, and whether parts of words count in it."""
+
+    cover: Cover
+    parts: bool
+
+
+def quote(text: str) -> str:
+    """Return text as an FTS5 string."""
+    return '"' + text.replace('"', '""') + '"'
+
+
+class Planner:
+    """Makes the tiers for one tree on one file."""
+
+    def __init__(self, tx: Transaction, tokenize: Tokenize, vocabulary: Vocabulary | None) -> None:
+        self._tx = tx
+        self._tokenize = tokenize
+        self._vocabulary = vocabulary
+        self._leaves: dict[Text, Leaf] = {}
+
+    def leaf(self, node: Text) -> Leaf:
+        """Return a text leaf taken apart, once for each."""
+        if node not in self._leaves:
+            self._leaves[node] = analyse(node, self._tokenize)
+        return self._leaves[node]
+
+    def tiers(self, root: Node | None) -> tuple[Tier, ...]:
+        """Return the tiers of a tree, whole words first."""
+        if root is None:
+            return (Tier(Cover(scan=True), parts=True),)
+        whole = self._cover(root, parts=False)
+        if whole.scan:
+            # A scan sees everything anyway, so it answers both tiers at once.
+            return (Tier(self._cover(root, parts=True), parts=True),)
+        partly = self._cover(root, parts=True)
+        if partly == whole:
+            return (Tier(whole, parts=True),)
+        return (Tier(whole, parts=False), Tier(partly, parts=True))
+
+    def _cover(self, node: Node, *, parts: bool) -> Cover:
+        match node:
+            case Text():
+                return self._leaf_cover(self.leaf(node), parts=parts)
+            case And():
+                return self._both(node.parts, parts=parts)
+            case Or():
+                return _either([self._cover(part, parts=parts) for part in node.parts])
+            case Not() | Field():
+                return SCAN
+
+    # -- combinations ----------------------------------------------------------------------
+
+    def _both(self, nodes: Sequence[Node], *, parts: bool) -> Cover:
+        wanted = [self._cover(n, parts=parts) for n in nodes if not isinstance(n, Not | Field)]
+        unwanted = [node.part for node in nodes if isinstance(node, Not)]
+        usable = [cover for cover in wanted if not cover.scan]
+        exact = len(usable) == len(nodes) - len(unwanted)
+        trigrams = [cover for cover in usable if cover.trigram and not cover.words]
+        if trigrams:
+            joined = _all("trigram", trigrams)
+            alone = len(trigrams) == len(usable) and exact and not unwanted
+            return replace(joined, exact=joined.exact and alone)
+        lookups = [cover for cover in usable if cover.words and not cover.trigram]
+        if not lookups:
+            # Only alternatives over both indexes are left; any one of them covers the rest.
+            return replace(usable[0], exact=False) if usable else SCAN
+        joined = _all("words", lookups)
+        exact = exact and joined.exact and len(lookups) == len(usable)
+        return self._without(joined, unwanted, exact)
+
+    def _without(self, cover: Cover, unwanted: Sequence[Node], exact: bool) -> Cover:
+        """Take what must not match out of a word look-up, as far as that index can tell."""
+        for node in unwanted:
+            if isinstance(node, Text) and self.leaf(node).kind is Kind.WORDS:
+                banned = self._words(self.leaf(node))
+                if banned.words and banned.exact and not banned.vocabulary:
+                    cover = replace(cover, words=f"({cover.words}) NOT ({banned.words})")
+                    continue
+            exact = False
+        return replace(cover, exact=exact)
+
+    # -- leaves ----------------------------------------------------------------------------
+
+    def _leaf_cover(self, leaf: Leaf, *, parts: bool) -> Cover:
+        caps = self._tx.caps
+        if leaf.kind is Kind.SIGNS:
+            return SCAN
+        if leaf.kind is Kind.CJK:
+            return self._cjk(leaf)
+        if caps.words is FullText.NONE:
+            return SCAN
+        whole = self._words(leaf)
+        return _either([whole, self._parts(leaf)]) if parts else whole
+
+    def _words(self, leaf: Leaf) -> Cover:
+        """Cover the leaf's words standing in a row."""
+        phrase = quote(" ".join(leaf.tokens))
+        exact = leaf.kind is Kind.WORDS
+        if not leaf.prefix or leaf.kind is not Kind.WORDS:
+            return Cover(words=phrase, exact=exact)
+        if len(leaf.tokens) == 1 and self._vocabulary is not None:
+            found = self._vocabulary.starting_with(leaf.tokens[0], MAX_TERMS + 1)
+            if len(found) <= MAX_TERMS:
+                return _any_of([leaf.tokens[0], *found], exact=True)
+        if len(leaf.tokens[-1]) >= NATIVE_PREFIX:
+            return Cover(words=f"{phrase} *")
+        return SCAN
+
+    def _cjk(self, leaf: Leaf) -> Cover:
+        """Cover text with Chinese, Japanese or Korean in it: trigrams hold all of it."""
+        if self._tx.caps.trigram not in (FullText.EXTERNAL, FullText.INLINE):
+            return SCAN
+        needle = leaf.needle
+        if "\0" in needle or '"' in needle or "\n" in needle:
+            return SCAN  # stored escaped in the index where the content is multimodal
+        if len(needle) >= 3:
+            return Cover(trigram=quote(needle))
+        grams = self._trigrams(needle)
+        if grams is None:
+            return SCAN
+        if not grams:
+            return Cover(trigram=quote("\ufffe\ufffe\ufffe"))  # a noncharacter: no match
+        return Cover(trigram=" OR ".join(quote(gram) for gram in grams))
+
+    def _trigrams(self, start: str) -> list[str] | None:
+        """Return the trigrams that begin with one or two characters; None if too many.
+
+        Every character of an indexed text begins a trigram, because the text ends in spaces.
+        """
+        con = self._tx.connection
+        con.execute(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.trigram_terms "
+            f"USING fts5vocab('main', '{TRIGRAM}', 'row')"
+        )
+        rows = self._tx.rows(
+            "SELECT term FROM temp.trigram_terms WHERE term >= ? AND term < ? LIMIT ?",
+            (start, start + "\U0010ffff", 4 * MAX_TERMS + 1),
+        )
+        found = [str(term) for (term,) in rows]
+        return found if len(found) <= 4 * MAX_TERMS else None
+
+    def _parts(self, leaf: Leaf) -> Cover:
+        """Cover messages that contain the leaf letter for letter, also inside of words."""
+        if self._tx.caps.trigram is FullText.INLINE and len(leaf.needle) >= 3:
+            return Cover(trigram=quote(leaf.needle))
+        if self._vocabulary is None or self._tx.caps.words is FullText.COLUMNS:
+            return SCAN
+        opens, closes = self._edges(leaf)
+        if len(leaf.tokens) == 1:
+            return self._inside_word(leaf, opens, closes)
+        return self._across_words(leaf, opens, closes)
+
+    def _edges(self, leaf: Leaf) -> tuple[bool, bool]:
+        """Tell whether the leaf may begin and end in the middle of a word."""
+        needle = leaf.needle
+        return bool(self._tokenize(needle[0])), bool(self._tokenize(needle[-1]))
+
+    def _inside_word(self, leaf: Leaf, opens: bool, closes: bool) -> Cover:
+        token = leaf.tokens[0]
+        if len(token) < 3:
+            return SCAN
+        found = self._matching(token, opens, closes)
+        if found is None:
+            return SCAN
+        # Diacritics are gone from words; a needle that had some must be checked on the text.
+        exact = leaf.kind is Kind.WORDS and leaf.needle == token
+        return _any_of([token, *found], exact=exact)
+
+    def _across_words(self, leaf: Leaf, opens: bool, closes: bool) -> Cover:
+        """Cover several words of which the outer two may be parts of longer ones."""
+        first, *middle, last = leaf.tokens
+        endings = self._matching(last, False, closes) if closes else [last]
+        if endings is not None and (middle or len(last) >= 3):
+            phrases = [" ".join([*middle, ending]) for ending in {last, *endings}]
+            return _any_of(phrases, exact=False)
+        if middle:
+            return Cover(words=quote(" ".join(middle)), exact=False)
+        beginnings = self._matching(first, opens, False) if len(first) >= 3 else None
+        if beginnings is None:
+            return SCAN
+        return _any_of([first, *beginnings], exact=False)
+
+    def _matching(self, token: str, opens: bool, closes: bool) -> list[str] | None:
+        """Return the words that contain, begin or end with a token; None if too many."""
+        assert self._vocabulary is not None
+        if not opens and not closes:
+            return [token]
+        if not opens:
+            found = self._vocabulary.starting_with(token, MAX_TERMS + 1)
+        else:
+            if len(token) < 3:
+                return None
+            found = self._vocabulary.containing(token, MAX_TERMS + 1)
+        if len(found) > MAX_TERMS:
+            return None
+        return found if closes else [term for term in found if term.endswith(token)]
+
+
+def _any_of(phrases: Sequence[str], *, exact: bool) -> Cover:
+    expression = " OR ".join(quote(phrase) for phrase in dict.fromkeys(phrases))
+    return Cover(words=expression, exact=exact, vocabulary=True)
+
+
+def _either(covers: Sequence[Cover]) -> Cover:
+    """Return what covers any of several."""
+    if any(cover.scan for cover in covers):
+        return SCAN
+    words = [f"({cover.words})" for cover in covers if cover.words]
+    trigrams = [f"({cover.trigram})" for cover in covers if cover.trigram]
+    return Cover(
+        words=" OR ".join(words) or None,
+        trigram=" OR ".join(trigrams) or None,
+        exact=all(cover.exact for cover in covers),
+        vocabulary=any(cover.vocabulary for cover in covers),
+    )
+
+
+def _all(table: str, covers: Sequence[Cover]) -> Cover:
+    """Return what covers all of several that use the same index."""
+    expression = " AND ".join(f"({getattr(cover, table)})" for cover in covers)
+    joined = Cover(
+        exact=all(cover.exact for cover in covers),
+        vocabulary=any(cover.vocabulary for cover in covers),
+    )
+    if table == "words":
+        return replace(joined, words=expression)
+    return replace(joined, trigram=expression)

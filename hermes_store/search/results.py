@@ -1,0 +1,83 @@
+"""What a search returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from hermes_store.search.query import Diagnostic
+from hermes_store.search.snippet import Snippet
+
+
+class Order(Enum):
+    """The order of hits."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    RELEVANCE = "relevance"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A message that matches."""
+
+    message_id: int
+    session_id: str
+    role: str
+    timestamp: float
+    source: str
+    snippet: Snippet
+    """An excerpt around the first match."""
+    tool_name: str | None = None
+    model: str | None = None
+    session_started: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A conversation with hits."""
+
+    root_id: str
+    hits: tuple[Hit, ...]
+    """The first hits in the order of the search; the best one first."""
+    count: int
+    """How many hits of this conversation were seen."""
+    title_matches: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """A step that made a query wider because nothing matched it as it was."""
+
+    kind: str
+    """'forms', 'typos' or 'fewer words'."""
+    explanation: str
+    """A sentence for the search pane."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number of things, and whether there may be more."""
+
+    number: int
+    exact: bool
+
+    def __str__(self) -> str:
+        return f"{self.number:,}" if self.exact else f"{self.number:,}+"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """A page of hits and what is worth knowing about how they were found."""
+
+    hits: tuple[Hit, ...]
+    groups: tuple[Group, ...]
+    order: Order
+    messages: Count
+    conversations: Count
+    partial: bool = False
+    """Whether the search was stopped before it had seen everything."""
+    searched_back_to: float | None = None
+    """Where text had to be read through: the moment down to which that was done."""
+    relaxations: tuple[Relaxation, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()

@@ -1,0 +1,122 @@
+"""A word or phrase of a query, taken apart: how an index can look for it, and the exact test.
+
+A text leaf matches a message when its words stand there in a row, or when the message contains
+it letter for letter, case aside. Where it begins or ends with a sign (`C#`, `50%`, `.env`) only
+the latter counts. The tokenizer is FTS5's own, so both sides always agree on what a word is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import apsw
+
+from hermes_store.search.query import Text
+
+Tokenize = Callable[[str], Sequence[str]]
+
+# As in the trigram index: Jamo, radicals to ideographs with kana, Hangul, compatibility forms.
+CJK = re.compile("[ᄀ-ᇿ⺀-鿿ꥠ-꥿가-퟿豈-﫿＀-￯\U00020000-\U0003fffd]")
+
+
+class Kind(Enum):
+    """How a leaf can be looked for."""
+
+    WORDS = "words"
+    """In the word index."""
+    LITERAL = "literal"
+    """Its words narrow it down, its signs must be checked on the text."""
+    CJK = "cjk"
+    """In the trigram index."""
+    SIGNS = "signs"
+    """It has no letter or digit that any index knows; only the text itself can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A text leaf with what an index and the exact test need to know."""
+
+    node: Text
+    kind: Kind
+    tokens: tuple[str, ...]
+    needle: str
+
+    @property
+    def prefix(self) -> bool:
+        """Whether the last word may go on."""
+        return self.node.prefix
+
+    def contained_in(self, folded: str) -> bool:
+        """Tell whether folded text contains the leaf letter for letter."""
+        return self.needle in folded
+
+    def stands_in(self, tokens: Sequence[str]) -> bool:
+        """Tell whether the leaf's words follow each other in a list of words."""
+        wanted = self.tokens
+        if not wanted:
+            return False
+        first, size = wanted[0], len(wanted)
+        for place, token in enumerate(tokens):
+            if size == 1:
+                if token == first or (self.prefix and token.startswith(first)):
+                    return True
+            elif token == first and self._continues(tokens, place):
+                return True
+        return False
+
+    def _continues(self, tokens: Sequence[str], place: int) -> bool:
+        found = tuple(tokens[place : place + len(self.tokens)])
+        if found == self.tokens:
+            return True
+        return (
+            self.prefix
+            and len(found) == len(self.tokens)
+            and found[:-1] == self.tokens[:-1]
+            and found[-1].startswith(self.tokens[-1])
+        )
+
+
+def fold(text: str) -> str:
+    """Return text for comparing without regard to case."""
+    return text.lower()
+
+
+def tokenizer(con: apsw.Connection) -> Tokenize:
+    """Return the function that splits text into words just as the word index does."""
+    split = con.fts5_tokenizer("unicode61", [])
+
+    def tokenize(text: str) -> Sequence[str]:
+        found: Sequence[str] = split(  # type: ignore[assignment]
+            text.encode("utf-8", "replace"),
+            apsw.FTS5_TOKENIZE_DOCUMENT,
+            None,
+            include_offsets=False,
+            include_colocated=False,
+        )
+        return found
+
+    return tokenize
+
+
+def analyse(node: Text, tokenize: Tokenize) -> Leaf:
+    """Take a text leaf apart."""
+    value = node.value.replace("\0", " ")
+    tokens = tuple(tokenize(value))
+    if CJK.search(value):
+        kind = Kind.CJK
+    elif not tokens:
+        kind = Kind.SIGNS
+    elif _is_wordlike(value, tokenize):
+        kind = Kind.WORDS
+    else:
+        kind = Kind.LITERAL
+    return Leaf(node, kind, tokens, fold(node.value))
+
+
+def _is_wordlike(value: str, tokenize: Tokenize) -> bool:
+    """Tell whether a value begins and ends with a letter or digit."""
+    stripped = value.strip()
+    return bool(stripped) and bool(tokenize(stripped[0])) and bool(tokenize(stripped[-1]))

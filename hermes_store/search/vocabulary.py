@@ -1,0 +1,259 @@
+"""The words that occur in a database, in a small file of their own beside it.
+
+An FTS5 index cannot say which of its words contain "conf" without reading all of itself. This
+list can, in a millisecond, and so makes parts of words and prefixes searchable without an index
+of every three letters of every message. The file is a cache: it holds no messages, it may be
+deleted at any time, and it never has to be written while somebody appends. It covers messages up
+to some id; a search looks at the few newer ones itself.
+
+Words are never taken out: one that no message has any more costs a look-up and finds nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+
+from hermes_store.database.connection import Transaction
+from hermes_store.database.fulltext import indexed_text
+from hermes_store.search.terms import CJK, Tokenize, tokenizer
+
+TAIL_ROWS = 1_000
+"""Messages that a search reads through itself rather than bringing the list up to date."""
+MAX_TERM = 64
+STEP_ROWS = 1_000
+_BASE64 = re.compile(r"base64,[A-Za-z0-9+/=]+")
+_LATIN = re.compile("[0-9a-z]")
+_FORMAT = 1
+
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS terms(id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE)",
+    "CREATE VIRTUAL TABLE IF NOT EXISTS parts USING fts5(term, content='terms', "
+    "content_rowid='id', tokenize='trigram', detail='none', columnsize=0)",
+    # Messages with words too long to list (keys, encoded data); parts of those are looked for
+    # in the messages themselves.
+    "CREATE TABLE IF NOT EXISTS overlong(message_id INTEGER PRIMARY KEY)",
+    "CREATE TABLE IF NOT EXISTS facts(name TEXT PRIMARY KEY, value) WITHOUT ROWID",
+)
+
+
+def path_for(database: Path) -> Path:
+    """Return where the vocabulary of a database is kept."""
+    return database.with_name(database.name + ".vocabulary")
+
+
+class Vocabulary:
+    """The words of one database. Safe to share between threads."""
+
+    def __init__(self, database: Path) -> None:
+        self._path = path_for(database)
+        self._lock = threading.Lock()
+        self._con: apsw.Connection | None = None
+        self._failed = False
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            if self._con is not None:
+                self._con.close()
+                self._con = None
+
+    def _open(self) -> apsw.Connection | None:
+        """Open or create the file; None where neither is possible."""
+        if self._con is not None or self._failed:
+            return self._con
+        try:
+            if not self._path.exists():
+                flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+                os.close(os.open(self._path, flags, 0o600))
+            self._con = self._connect()
+        except (OSError, apsw.Error):
+            # A cache that cannot be had is done without; searches then read messages.
+            self._failed = True
+        return self._con
+
+    def _connect(self) -> apsw.Connection:
+        con = apsw.Connection(str(self._path))
+        try:
+            con.set_busy_timeout(200)
+            con.execute("PRAGMA journal_mode = WAL")
+            con.execute("PRAGMA synchronous = OFF")
+            found = con.execute("PRAGMA user_version").get
+            if found not in (0, _FORMAT):
+                raise apsw.CorruptError("a vocabulary of another format")
+            with con:
+                for sql in _SCHEMA:
+                    con.execute(sql)
+                con.execute(f"PRAGMA user_version = {_FORMAT}")
+        except apsw.Error:
+            con.close()
+            raise
+        return con
+
+    # -- asking ----------------------------------------------------------------------------
+
+    def covered(self, tx: Transaction) -> int | None:
+        """Return the highest message id whose words are listed; None without a usable list."""
+        with self._lock:
+            con = self._open()
+            if con is None:
+                return None
+            try:
+                return _covered(con, tx)
+            except apsw.Error:
+                return None
+
+    def starting_with(self, prefix: str, limit: int) -> list[str]:
+        """Return words that begin with a prefix, up to a limit."""
+        with self._lock:
+            if self._con is None:
+                return []
+            rows = self._con.execute(
+                "SELECT term FROM terms WHERE term >= ? AND term < ? LIMIT ?",
+                (prefix, prefix + "\U0010ffff", limit),
+            )
+            return [str(term) for (term,) in rows]
+
+    def containing(self, part: str, limit: int) -> list[str]:
+        """Return words that contain three or more letters in a row, up to a limit."""
+        grams = {part[place : place + 3] for place in range(len(part) - 2)}
+        match = " AND ".join('"' + gram.replace('"', '""') + '"' for gram in sorted(grams))
+        with self._lock:
+            if self._con is None or not grams:
+                return []
+            rows = self._con.execute(
+                "SELECT term FROM parts WHERE parts MATCH ? AND instr(term, ?) LIMIT ?",
+                (match, part, limit),
+            )
+            return [str(term) for (term,) in rows]
+
+    def sharing_letters(self, word: str, limit: int) -> list[str]:
+        """Return words that share three letters in a row with a word, the likeliest first."""
+        grams = {word[place : place + 3] for place in range(len(word) - 2)}
+        match = " OR ".join('"' + gram.replace('"', '""') + '"' for gram in sorted(grams))
+        with self._lock:
+            if self._con is None or not grams:
+                return []
+            rows = self._con.execute(
+                "SELECT term FROM parts WHERE parts MATCH ? "
+                "AND length(term) BETWEEN ? AND ? LIMIT ?",
+                (match, len(word) - 2, len(word) + 2, limit),
+            )
+            return [str(term) for (term,) in rows]
+
+    def overlong(self, limit: int) -> list[int]:
+        """Return the newest messages that hold words too long for the list."""
+        with self._lock:
+            if self._con is None:
+                return []
+            rows = self._con.execute(
+                "SELECT message_id FROM overlong ORDER BY message_id DESC LIMIT ?", (limit,)
+            )
+            return [int(message_id) for (message_id,) in rows]
+
+    # -- keeping up ------------------------------------------------------------------------
+
+    def catch_up(
+        self,
+        tx: Transaction,
+        *,
+        deadline: float | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> bool:
+        """List the words of messages that came since; tell whether all are covered now.
+
+        `deadline` is a moment of time.monotonic(); what was done until then is kept.
+        """
+        newest = tx.value("SELECT MAX(id) FROM messages") or 0
+        tokenize = tokenizer(tx.connection)
+        while True:
+            with self._lock:
+                con = self._open()
+                if con is None:
+                    return False
+                try:
+                    done = _list_step(con, tx, tokenize)
+                except apsw.Error:
+                    return False
+            if progress is not None:
+                progress(min(done, newest), newest)
+            if done >= newest:
+                return True
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+
+
+def _fact(con: apsw.Connection, name: str) -> object:
+    return con.execute("SELECT value FROM facts WHERE name = ?", (name,)).get
+
+
+def _identity(tx: Transaction, message_id: int) -> str | None:
+    """Return what tells the message at an id from that of another database."""
+    row = tx.one("SELECT session_id, timestamp FROM messages WHERE id = ?", (message_id,))
+    return None if row is None else f"{row[0]} {row[1]}"
+
+
+def _covered(con: apsw.Connection, tx: Transaction) -> int:
+    covered = _fact(con, "covered")
+    if not isinstance(covered, int):
+        return 0
+    newest = tx.value("SELECT MAX(id) FROM messages") or 0
+    ends_as = _identity(tx, covered)
+    # A deleted last message proves nothing; another message in its place is another database.
+    replaced = ends_as is not None and ends_as != _fact(con, "identity")
+    if replaced or newest < covered - TAIL_ROWS:
+        with con:
+            for table in ("terms", "overlong", "facts"):
+                con.execute(f"DELETE FROM {table}")
+            con.execute("INSERT INTO parts(parts) VALUES('rebuild')")
+        return 0
+    return covered
+
+
+def _is_listed(term: str) -> bool:
+    """Tell whether a word is needed here: one wholly in CJK is found by its trigrams."""
+    return not CJK.search(term) or _LATIN.search(term) is not None
+
+
+def _list_step(con: apsw.Connection, tx: Transaction, tokenize: Tokenize) -> int:
+    """List the words of the next messages and return the id that is covered now."""
+    covered = _covered(con, tx)
+    found: set[str] = set()
+    overlong: list[tuple[int]] = []
+    last = covered
+    rows = tx.rows(
+        f"SELECT id, {indexed_text()} FROM messages WHERE id > ? ORDER BY id LIMIT {STEP_ROWS}",
+        (covered,),
+    )
+    for last, text in rows:
+        if "base64," in text:
+            text = _BASE64.sub(" ", text)
+        tokens = set(tokenize(text))
+        usable = {token for token in tokens if 2 <= len(token) <= MAX_TERM}
+        if any(len(token) > MAX_TERM and _is_listed(token) for token in tokens - usable):
+            overlong.append((last,))
+        found |= usable
+    if last == covered:
+        return max(covered, tx.value("SELECT MAX(id) FROM messages") or 0)
+    listed = [(term,) for term in found if _is_listed(term)]
+    with con:
+        con.execute("CREATE TEMP TABLE IF NOT EXISTS fresh(term TEXT PRIMARY KEY) WITHOUT ROWID")
+        con.execute("DELETE FROM fresh")
+        con.executemany("INSERT INTO fresh VALUES (?)", listed)
+        con.execute("DELETE FROM fresh WHERE term IN (SELECT term FROM terms)")
+        top = con.execute("SELECT COALESCE(MAX(id), 0) FROM terms").get
+        con.execute("INSERT INTO terms(term) SELECT term FROM fresh")
+        con.execute(
+            "INSERT INTO parts(rowid, term) SELECT id, term FROM terms WHERE id > ? ORDER BY id",
+            (top,),
+        )
+        con.executemany("INSERT OR IGNORE INTO overlong VALUES (?)", overlong)
+        for name, value in (("covered", last), ("identity", _identity(tx, last))):
+            con.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+    return int(last)
