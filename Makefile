@@ -7,14 +7,15 @@ READY := $(VENV)/.ready
 .PHONY: help demo test test-peer bench fmt check clean
 
 help:
-	@echo "make demo       open the browser on generated sample data"
+	@echo "make demo       open the browser on generated sample data (for now: list it)"
 	@echo "make test       lint, types, architecture and tests"
+	@echo "make check      lint and types only"
 	@echo "make test-peer  the tests that run against the real hermes-agent"
 	@echo "make bench      measure, side by side with the real hermes-agent"
 	@echo "make fmt        format the code"
 
 $(READY): pyproject.toml hermes_store/version.py
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=python3.12 or so")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=python3.12 or so")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(READY)
@@ -28,7 +29,7 @@ check: $(READY)
 	$(BIN)/mypy
 
 test: check
-	$(BIN)/pytest --numprocesses auto --quiet
+	$(BIN)/pytest --numprocesses auto --dist loadgroup --quiet
 
 test-peer: $(READY)
 	$(BIN)/pytest -m peer --quiet

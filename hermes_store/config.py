@@ -17,6 +17,16 @@ from hermes_store.errors import ConfigError
 from hermes_store.paths import hermes_home
 
 FILE_NAME = "config.yaml"
+# Beside its own errors, PyYAML lets these through: for an escape beyond Unicode, brackets nested
+# a thousand deep, an impossible date, an empty !!int.
+_PARSER_TROUBLE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
@@ -86,9 +96,7 @@ def parse(text: str, path: Path) -> Config:
 
     try:
         document = yaml.compose(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
-        # Beside its own errors, the parser lets some of Python's through: an escape beyond
-        # Unicode, or brackets nested a thousand deep.
+    except (yaml.YAMLError, *_PARSER_TROUBLE) as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it cannot be understood"
@@ -156,7 +164,7 @@ class _Reader:
 
         try:
             value = yaml.SafeLoader("").construct_object(node, deep=True)
-        except (yaml.YAMLError, ValueError, OverflowError, RecursionError):
+        except (yaml.YAMLError, *_PARSER_TROUBLE):
             raise self._wrong(key, node, "has a value that cannot be understood") from None
         if isinstance(value, str):
             value = _VARIABLE.sub(lambda found: self._variable(key, node, found[1]), value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from hermes_store.errors import InvalidInput
 from hermes_store.text import one_line
 
 MARKER = "\x00json:"
@@ -21,7 +22,7 @@ def encode(content: Any) -> str | None:
         return content
     if isinstance(content, list | dict):
         # Real Hermes reads both forms; unescaped text is the one that search can find.
-        return MARKER + json.dumps(content, ensure_ascii=False)
+        return MARKER + _dump(content)
     return str(content)
 
 
@@ -37,7 +38,17 @@ def decode(stored: Any) -> Any:
 
 def encode_json(value: Any) -> str | None:
     """Return a JSON column's stored form; nothing for nothing."""
-    return json.dumps(value, ensure_ascii=False) if value else None
+    return _dump(value) if value else None
+
+
+def _dump(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"A message holds something that JSON cannot express ({error}). "
+            "Pass text, numbers, lists and dictionaries."
+        ) from error
 
 
 def decode_json(stored: Any) -> Any:

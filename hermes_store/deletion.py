@@ -6,12 +6,19 @@ index. Whatever child changes its parent keeps the kind of edge it had.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 
 from hermes_store import lineage, sessions
 from hermes_store.database.activity import edge as edge_sql
-from hermes_store.database.connection import Transaction
+from hermes_store.database.transaction import Transaction
 from hermes_store.models import Deleted, Edge
+
+Write = Callable[[], AbstractContextManager[Transaction]]
+
+STEP_SESSIONS = 10
+STEP_MESSAGES = 1_000
+"""What one transaction deletes at most; about 0.1 s for ordinary messages."""
 
 
 def delete_session(tx: Transaction, session_id: str) -> Deleted | None:
@@ -86,18 +93,67 @@ def conversation_members(tx: Transaction, session_id: str) -> tuple[str, ...]:
     return tuple(reversed(found))
 
 
-def delete_conversation(tx: Transaction, session_id: str) -> Deleted | None:
-    """Delete the conversation a session belongs to, so that no part of it reappears."""
-    if not sessions.exists(tx, session_id):
-        return None
-    return delete_all(tx, conversation_members(tx, session_id))
+def delete_in_steps(
+    write: Write,
+    session_ids: Sequence[str],
+    unless: Callable[[Transaction, str], bool] = lambda _tx, _session_id: False,
+) -> Iterator[Deleted]:
+    """Delete several sessions in the order given, in short transactions; yield each one's result.
+
+    Other writers get their turn in between. `unless` is asked inside each transaction and
+    keeps a session that came into use meanwhile.
+    """
+    left = list(reversed(session_ids))
+    while left:
+        with write() as tx:
+            done = Deleted(*_one_step(tx, left, unless))
+        yield done  # after the commit: whoever hears of it may remove the files
 
 
-def delete_all(tx: Transaction, session_ids: Iterable[str]) -> Deleted:
-    """Delete several sessions in the order given."""
-    gone = [delete_session(tx, session_id) for session_id in session_ids]
-    done = [each for each in gone if each is not None]
-    return Deleted(
-        tuple(session_id for each in done for session_id in each.session_ids),
-        sum(each.messages for each in done),
+def _one_step(
+    tx: Transaction, left: list[str], unless: Callable[[Transaction, str], bool]
+) -> tuple[tuple[str, ...], int]:
+    """Delete as many of the last ids of a list as fit into one short transaction."""
+    gone: list[str] = []
+    removed = 0
+    while left and len(gone) < STEP_SESSIONS and removed < STEP_MESSAGES:
+        session_id = left[-1]
+        if not sessions.exists(tx, session_id) or unless(tx, session_id):
+            left.pop()
+        elif _is_long(tx, session_id):
+            removed += _shorten(tx, session_id)
+        else:
+            deleted = delete_session(tx, left.pop())
+            gone.append(session_id)
+            removed += 0 if deleted is None else deleted.messages
+    return tuple(gone), removed
+
+
+def _is_long(tx: Transaction, session_id: str) -> bool:
+    """Tell whether a session has more messages than one short transaction may delete."""
+    beyond = "SELECT 1 FROM messages WHERE session_id = ? LIMIT 1 OFFSET ?"
+    return tx.one(beyond, (session_id, STEP_MESSAGES)) is not None
+
+
+def _shorten(tx: Transaction, session_id: str) -> int:
+    """Delete the newest messages of a long session, as many as one step may."""
+    removed = tx.run(
+        "DELETE FROM messages WHERE id IN "
+        "(SELECT id FROM messages WHERE session_id = ? ORDER BY id DESC LIMIT ?)",
+        (session_id, STEP_MESSAGES),
     )
+    tx.run(
+        "UPDATE sessions SET message_count = MAX(0, COALESCE(message_count, 0) - ?) WHERE id = ?",
+        (removed, session_id),
+    )
+    return removed
+
+
+def total(steps: Iterable[Deleted]) -> Deleted:
+    """Run deletion steps to their end and add up what they removed."""
+    ids: list[str] = []
+    messages = 0
+    for step in steps:
+        ids += step.session_ids
+        messages += step.messages
+    return Deleted(tuple(ids), messages)

@@ -10,7 +10,7 @@ from collections import defaultdict
 
 from hermes_store import sessions
 from hermes_store.database.activity import edge as edge_sql
-from hermes_store.database.connection import Transaction
+from hermes_store.database.transaction import Transaction
 from hermes_store.models import Edge, Lineage, LineageNode, Session
 
 MAX_TIP_HOPS = 100

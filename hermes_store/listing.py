@@ -14,7 +14,7 @@ from hermes_store import lineage, messages, sessions
 from hermes_store.content import MARKER, stored_preview
 from hermes_store.database.activity import PREVIEW_BYTES
 from hermes_store.database.activity import edge as edge_sql
-from hermes_store.database.connection import Transaction
+from hermes_store.database.transaction import Transaction
 from hermes_store.models import Conversation, Edge
 
 # What a row takes over from the newest session of its compression chain.

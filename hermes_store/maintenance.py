@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from hermes_store import files, meta, prune
 from hermes_store.database.connection import Database
+from hermes_store.errors import StoreError
 from hermes_store.models import MaintenanceReport
 
 LAST_RUN_KEY = "last_auto_prune"
@@ -24,14 +26,14 @@ def vacuum(db: Database) -> None:
 
 def prune_older_than(
     db: Database, days: float, source: str | None = None, sessions_dir: Path | None = None
-) -> tuple[str, ...]:
-    """Delete ended sessions without activity for so many days, and their files."""
+) -> Iterator[str]:
+    """Delete ended sessions without activity for so many days, and their files; yield their ids."""
     cutoff = time.time() - days * DAY
     with db.read() as tx:
         planned = prune.plan(tx, cutoff, source)
-    gone = prune.apply(db.write, planned, cutoff).session_ids
-    files.remove_session_files(sessions_dir, gone)
-    return gone
+    for step in prune.apply(db.write, planned, cutoff):
+        files.remove_session_files(sessions_dir, step.session_ids)
+        yield from step.session_ids
 
 
 def _claim(db: Database, min_interval_hours: float) -> bool:
@@ -57,16 +59,16 @@ def auto_prune(
     sessions_dir: Path | None = None,
 ) -> MaintenanceReport:
     """Prune if the last time is long enough ago; never raises, says what it did."""
-    gone: tuple[str, ...] = ()
+    gone: list[str] = []
     try:
         if not _claim(db, min_interval_hours):
             return MaintenanceReport(skipped=True)
-        gone = prune_older_than(db, retention_days, sessions_dir=sessions_dir)
+        gone.extend(prune_older_than(db, retention_days, sessions_dir=sessions_dir))
         if gone and vacuum_after:
             vacuum(db)
-    except Exception as error:  # whatever it is, the program it runs beside must go on
+    except (StoreError, OSError) as error:
         log.warning("The automatic clean-up of %s stopped: %s", db.path, error)
-        return MaintenanceReport(pruned=len(gone), error=str(error), pruned_ids=gone)
+        return MaintenanceReport(pruned=len(gone), error=str(error), pruned_ids=tuple(gone))
     return MaintenanceReport(
-        pruned=len(gone), vacuumed=bool(gone) and vacuum_after, pruned_ids=gone
+        pruned=len(gone), vacuumed=bool(gone) and vacuum_after, pruned_ids=tuple(gone)
     )

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import apsw
 
 from hermes_store import content as contents
 from hermes_store import lineage
-from hermes_store.database.connection import Transaction
-from hermes_store.errors import SessionInUse, SessionNotFound
+from hermes_store.database.schema import MESSAGE_COLUMNS
+from hermes_store.database.transaction import Transaction
+from hermes_store.errors import InvalidInput, SessionInUse, SessionNotFound
 from hermes_store.models import Message
 
 _COLUMNS = (
@@ -84,6 +86,8 @@ def append(
     """Add a message at the end of a session and return its id."""
     _refuse_while_compressing(tx, session_id)
     moment = time.time() if timestamp is None else timestamp
+    if not isfinite(moment):
+        raise InvalidInput(f"{moment} is no moment at which something can be said.")
     message_id = _insert(tx, session_id, message, moment)
     tx.run(
         "UPDATE sessions SET message_count = COALESCE(message_count, 0) + 1, "
@@ -173,8 +177,10 @@ def iterate(tx: Transaction, session_id: str, *, after_id: int = 0) -> Iterator[
 
 def rows(tx: Transaction, session_id: str) -> list[dict[str, Any]]:
     """Return all columns of a session's messages, content and tool calls decoded."""
-    names = tx.caps.message_columns
-    selected = ", ".join(f"m.{name}" for name in names)
+    present = tx.caps.message_columns
+    missing = [column.name for column in MESSAGE_COLUMNS if column.name not in present]
+    names = (*present, *missing)
+    selected = ", ".join([f"m.{name}" for name in present] + ["NULL"] * len(missing))
     found = tx.rows(
         f"SELECT {selected} FROM messages m WHERE m.session_id = ? AND {visible(tx)} ORDER BY m.id",
         (session_id,),
@@ -194,17 +200,17 @@ def conversation(
 ) -> list[dict[str, Any]]:
     """Return a session's messages in the form a chat model is sent.
 
-    With ancestors, the sessions it grew out of come first; a user message that was repeated
-    at the seam appears once.
+    With ancestors, what was said in the sessions it grew out of is part of it, all in the order
+    it was written; a user message that was repeated at the seam appears once.
     """
     ids = lineage.path_from_root(tx, session_id) if include_ancestors else (session_id,)
+    found = [message for segment in ids for message in rows(tx, segment)]
     result: list[dict[str, Any]] = []
-    for segment in ids:
-        for message in rows(tx, segment):
-            replayed = _replayed(message)
-            if include_ancestors and _is_repeated(result, replayed):
-                continue
-            result.append(replayed)
+    for message in sorted(found, key=lambda each: int(each["id"])):
+        replayed = _replayed(message)
+        if include_ancestors and _is_repeated(result, replayed):
+            continue
+        result.append(replayed)
     return result
 
 

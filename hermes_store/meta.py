@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from hermes_store.database.connection import Transaction
+from hermes_store.database.transaction import Transaction
 
 
 def get(tx: Transaction, key: str) -> str | None:
     """Return a value, or None."""
+    if "state_meta" not in tx.caps.tables:
+        return None  # a file from before it, opened read-only
     value: str | None = tx.value("SELECT value FROM state_meta WHERE key = ?", (key,))
     return value
 

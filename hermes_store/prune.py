@@ -7,16 +7,12 @@ archived and pinned ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from typing import Any
 
 from hermes_store import deletion, lineage, sessions
-from hermes_store.database.connection import Transaction
+from hermes_store.database.transaction import Transaction
 from hermes_store.models import Deleted
-
-BATCH_SESSIONS = 10
-BATCH_MESSAGES = 500
 
 _LAST = "COALESCE((SELECT MAX(timestamp) FROM messages WHERE session_id = {id}), {started})"
 
@@ -72,27 +68,10 @@ def _is_over(tx: Transaction, session_id: str, cutoff: float) -> bool:
     return True
 
 
-def apply(
-    write: Callable[[], AbstractContextManager[Transaction]],
-    session_ids: tuple[str, ...],
-    cutoff: float,
-) -> Deleted:
-    """Delete planned sessions in small transactions, each one looked at again first."""
-    gone: list[str] = []
-    messages = 0
-    left = list(reversed(session_ids))
-    while left:
-        with write() as tx:
-            in_batch = 0
-            started = len(left)
-            while left and started - len(left) < BATCH_SESSIONS and in_batch < BATCH_MESSAGES:
-                session_id = left.pop()
-                session = sessions.find(tx, session_id)
-                if session is None or not _is_over(tx, session_id, cutoff):
-                    continue
-                removed = deletion.delete_session(tx, session_id)
-                if removed is not None:
-                    gone.append(session_id)
-                    messages += removed.messages
-                    in_batch += removed.messages
-    return Deleted(tuple(gone), messages)
+def apply(write: deletion.Write, session_ids: tuple[str, ...], cutoff: float) -> Iterator[Deleted]:
+    """Delete planned sessions in short transactions, each one looked at again first."""
+
+    def in_use(tx: Transaction, session_id: str) -> bool:
+        return not _is_over(tx, session_id, cutoff)
+
+    return deletion.delete_in_steps(write, session_ids, in_use)

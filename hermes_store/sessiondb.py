@@ -17,11 +17,11 @@ from hermes_store import (
     lineage,
     listing,
     maintenance,
-    messages,
     meta,
     sessions,
     titles,
 )
+from hermes_store import messages as message_log
 from hermes_store.errors import NotFound
 from hermes_store.search import contract as search
 from hermes_store.store import Store
@@ -31,6 +31,8 @@ Row = dict[str, Any]
 
 class SessionDB(Store):
     """The session store with the interface of Hermes Agent's own."""
+
+    MAX_TITLE_LENGTH = titles.MAX_LENGTH
 
     # -- sessions --------------------------------------------------------------------------
 
@@ -160,34 +162,34 @@ class SessionDB(Store):
             "codex_message_items": codex_message_items,
         }
         with self._db.write() as tx:
-            return messages.append(tx, session_id, message, timestamp)
+            return message_log.append(tx, session_id, message, timestamp)
 
-    def replace_messages(self, session_id: str, messages_: Sequence[Mapping[str, Any]]) -> None:
+    def replace_messages(self, session_id: str, messages: Sequence[Mapping[str, Any]]) -> None:
         """Put other messages in the place of all of a session's."""
         with self._db.write() as tx:
-            messages.replace(tx, session_id, messages_)
+            message_log.replace(tx, session_id, messages)
 
     def clear_messages(self, session_id: str) -> None:
         """Remove a session's messages and keep the session."""
         with self._db.write() as tx:
-            messages.clear(tx, session_id)
+            message_log.clear(tx, session_id)
 
     def get_messages(self, session_id: str) -> list[Row]:
         """Return the messages of a session with all their columns."""
         with self._db.read() as tx:
-            return messages.rows(tx, session_id)
+            return message_log.rows(tx, session_id)
 
     def get_messages_as_conversation(
         self, session_id: str, include_ancestors: bool = False
     ) -> list[Row]:
         """Return the messages of a session in the form a chat model is sent."""
         with self._db.read() as tx:
-            return messages.conversation(tx, session_id, include_ancestors=include_ancestors)
+            return message_log.conversation(tx, session_id, include_ancestors=include_ancestors)
 
     def message_count(self, session_id: str | None = None) -> int:
         """Return how many messages there are."""
         with self._db.read() as tx:
-            return messages.count(tx, session_id)
+            return message_log.count(tx, session_id)
 
     # -- titles ----------------------------------------------------------------------------
 
@@ -294,21 +296,19 @@ class SessionDB(Store):
         """Return a session with all its messages, or None."""
         with self._db.read() as tx:
             found = sessions.row(tx, session_id)
-            return None if found is None else found | {"messages": messages.rows(tx, session_id)}
+            return None if found is None else found | {"messages": message_log.rows(tx, session_id)}
 
     def export_all(self, source: str | None = None) -> list[Row]:
         """Return all sessions with all their messages, the most recently active first."""
         with self._db.read() as tx:
             found = listing.recent(tx, source, limit=-1)
-            return [each | {"messages": messages.rows(tx, each["id"])} for each in found]
+            return [each | {"messages": message_log.rows(tx, each["id"])} for each in found]
 
     def delete_session(self, session_id: str, sessions_dir: Path | None = None) -> bool:
         """Delete exactly this session; its children move up to its parent."""
-        with self._db.write() as tx:
-            deleted = deletion.delete_session(tx, session_id)
-        if deleted is not None:
-            files.remove_session_files(sessions_dir, deleted.session_ids)
-        return deleted is not None
+        deleted = deletion.total(deletion.delete_in_steps(self._db.write, (session_id,)))
+        files.remove_session_files(sessions_dir, deleted.session_ids)
+        return bool(deleted.session_ids)
 
     def prune_sessions(
         self,
@@ -317,7 +317,8 @@ class SessionDB(Store):
         sessions_dir: Path | None = None,
     ) -> int:
         """Delete ended sessions without activity for so many days; return how many."""
-        return len(maintenance.prune_older_than(self._db, older_than_days, source, sessions_dir))
+        gone = maintenance.prune_older_than(self._db, older_than_days, source, sessions_dir)
+        return sum(1 for _ in gone)
 
     def get_meta(self, key: str) -> str | None:
         """Return a value that all processes of this home share."""

@@ -6,12 +6,14 @@ import json
 import secrets
 import time
 from datetime import datetime
+from math import isfinite
 from typing import Any
 
 import apsw
 
 from hermes_store.content import decode_json
-from hermes_store.database.connection import Transaction
+from hermes_store.database.schema import SESSION_COLUMNS
+from hermes_store.database.transaction import Transaction
 from hermes_store.errors import AmbiguousSession, InvalidInput, SessionNotFound
 from hermes_store.models import Edge, Session
 
@@ -88,20 +90,20 @@ def get(tx: Transaction, session_id: str) -> Session:
 
 
 def all_columns(tx: Transaction, alias: str) -> tuple[tuple[str, ...], str]:
-    """Return every column name of `sessions` in this file and its select list.
+    """Return every column name of `sessions` and its select list.
 
-    Newer files keep each system prompt once, by hash; it is put back in its place.
+    What an old file lacks is NULL. Newer files keep each system prompt once, by hash; it is
+    put back in its place.
     """
-    names = tx.caps.session_columns
-    if "system_prompts" not in tx.caps.tables or "system_prompt_hash" not in names:
-        return names, ", ".join(f"{alias}.{name}" for name in names)
-    prompt = (
-        f"COALESCE({alias}.system_prompt, (SELECT prompt FROM system_prompts "
-        f"WHERE hash = {alias}.system_prompt_hash))"
-    )
-    return names, ", ".join(
-        prompt if name == "system_prompt" else f"{alias}.{name}" for name in names
-    )
+    present = tx.caps.session_columns
+    missing = [column.name for column in SESSION_COLUMNS if column.name not in present]
+    selected = {name: f"{alias}.{name}" for name in present} | dict.fromkeys(missing, "NULL")
+    if "system_prompts" in tx.caps.tables and "system_prompt_hash" in present:
+        selected["system_prompt"] = (
+            f"COALESCE({alias}.system_prompt, (SELECT prompt FROM system_prompts "
+            f"WHERE hash = {alias}.system_prompt_hash))"
+        )
+    return tuple(selected), ", ".join(selected.values())
 
 
 def row(tx: Transaction, session_id: str) -> dict[str, Any] | None:
@@ -158,8 +160,12 @@ def create(
     """
     if not session_id:
         raise InvalidInput("A session needs an id; use new_session_id().")
+    if not isinstance(source, str):
+        raise InvalidInput("A session needs a source, such as 'cli'.")
     if model_config is not None and not isinstance(model_config, dict):
         raise InvalidInput("model_config must be a dictionary or None.")
+    if started_at is not None and not isfinite(started_at):
+        raise InvalidInput(f"{started_at} is no moment at which a session can start.")
     config = dict(model_config or {})
     marker = _MARKERS.get(edge) if edge else None
     if marker and parent_session_id:

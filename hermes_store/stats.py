@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hermes_store import messages, sessions
-from hermes_store.database.connection import Transaction
+from hermes_store.database.transaction import Transaction
 from hermes_store.models import ModelUsage, SessionUsage, Stats
 
 

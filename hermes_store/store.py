@@ -24,7 +24,7 @@ from hermes_store import (
     stats,
     titles,
 )
-from hermes_store.config import Config
+from hermes_store.config import Config, load_config
 from hermes_store.database.connection import Database, Progress, Synchronous
 from hermes_store.database.probe import Capabilities
 from hermes_store.errors import SessionNotFound
@@ -66,6 +66,14 @@ class Store:
         self._db = Database(path, read_only=read_only, synchronous=synchronous, progress=progress)
         self._vocabulary = Vocabulary(path)
         self.db_path = path
+
+    @classmethod
+    def at_home(cls, home: Path | None = None, *, read_only: bool = False) -> Self:
+        """Open the database of a home folder as its config.yaml says."""
+        synchronous: Synchronous = (
+            "NORMAL" if load_config(home).sessions.synchronous == "normal" else "FULL"
+        )
+        return cls(paths.database_path(home), read_only, synchronous=synchronous)
 
     def __enter__(self) -> Self:
         return self
@@ -215,10 +223,10 @@ class Store:
 
     def delete_conversation(self, session_id: str, sessions_dir: Path | None = None) -> Deleted:
         """Delete the whole compression chain of a session and its sub-agents."""
-        with self._db.write() as tx:
-            deleted = deletion.delete_conversation(tx, session_id)
-        if deleted is None:
-            raise SessionNotFound(session_id)
+        with self._db.read() as tx:
+            sessions.get(tx, session_id)
+            members = deletion.conversation_members(tx, session_id)
+        deleted = deletion.total(deletion.delete_in_steps(self._db.write, members))
         files.remove_session_files(sessions_dir, deleted.session_ids)
         return deleted
 

@@ -12,7 +12,7 @@ import re
 import apsw
 
 from hermes_store import sessions
-from hermes_store.database.connection import Transaction
+from hermes_store.database.transaction import Transaction
 from hermes_store.errors import TitleTaken, TitleTooLong
 from hermes_store.models import Session
 from hermes_store.text import one_line, storable

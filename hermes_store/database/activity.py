@@ -54,6 +54,8 @@ STATEMENTS = (
     f"ON {TABLE}(chain_active DESC, source) WHERE listed = 1",
     # Exists for "the last session I used": every session, newest first.
     f"CREATE INDEX IF NOT EXISTS idx_{TABLE}_recent ON {TABLE}(last_active DESC, source)",
+    # Exists for the list of one source by start.
+    f"CREATE INDEX IF NOT EXISTS idx_{TABLE}_started ON sessions(source, started_at DESC)",
     # Exists to find the other segments of a chain; most sessions are their own root.
     f"CREATE INDEX IF NOT EXISTS idx_{TABLE}_chain ON {TABLE}(root_id) WHERE edge = 'compression'",
 )

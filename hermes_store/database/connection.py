@@ -8,24 +8,24 @@ The writer never unlinks a live write-ahead log when it closes, whoever else hol
 from __future__ import annotations
 
 import logging
-import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import apsw
 
 from hermes_store import errors
 from hermes_store.database import migrations
 from hermes_store.database.checkpoint import SIZE_LIMIT, Checkpointer
+from hermes_store.database.opening import create_file, guard_close
 from hermes_store.database.probe import Capabilities, probe
 from hermes_store.database.queueing import WriterQueue
+from hermes_store.database.transaction import Transaction
 from hermes_store.database.trouble import translated
-from hermes_store.text import storable
 
 Synchronous = Literal["FULL", "NORMAL"]
 Progress = Callable[[str, int, int], None]
@@ -39,48 +39,6 @@ READER_CACHE_KIB = 16_000
 
 log = logging.getLogger("hermes_store.connection")
 _warned_paths: set[Path] = set()
-
-
-class Transaction:
-    """What domain code sees of a connection: bound statements, and what the file can do."""
-
-    __slots__ = ("_con", "caps")
-
-    def __init__(self, con: apsw.Connection, caps: Capabilities) -> None:
-        self._con = con
-        self.caps = caps
-
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """Run a query and yield its rows as they come."""
-        yield from self._con.execute(sql, _bindable(values))
-
-    def one(self, sql: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-        """Return the first row of a query, or None."""
-        return self._con.execute(sql, _bindable(values)).fetchone()
-
-    def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
-        """Return the first column of the first row, or None."""
-        row = self.one(sql, values)
-        return None if row is None else row[0]
-
-    def run(self, sql: str, values: Sequence[Any] = ()) -> int:
-        """Run a change and return how many rows it touched."""
-        self._con.execute(sql, _bindable(values))
-        return self._con.changes()
-
-    def insert(self, sql: str, values: Sequence[Any] = ()) -> int:
-        """Run an INSERT and return the new row's id."""
-        self._con.execute(sql, _bindable(values))
-        return self._con.last_insert_rowid()
-
-    @property
-    def connection(self) -> apsw.Connection:
-        """The connection itself, for the modules that speak SQLite's own dialect."""
-        return self._con
-
-
-def _bindable(values: Sequence[Any]) -> list[Any]:
-    return [storable(value) if type(value) is str else value for value in values]
 
 
 def _wait_a_little(budget: float) -> Callable[[int], bool]:
@@ -130,7 +88,9 @@ class Database:
             )
         with translated(path):
             if read_only:
-                self._give_back(self._open_reader())
+                con = self._open_reader()
+                self._refuse_strangers(con)
+                self._give_back(con)
             else:
                 self._open_writer(synchronous, progress)
 
@@ -181,8 +141,8 @@ class Database:
                 "conversation; --home or HERMES_HOME points elsewhere."
             )
         con = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY, vfs=self._vfs)
-        self._configure_reader(con)
         try:
+            self._configure_reader(con)
             con.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             con.close()
@@ -229,6 +189,20 @@ class Database:
 
     def _rebuilding(self) -> bool:
         return self._caps is not None and self._caps.rebuild_floor is not None
+
+    def _refuse_strangers(self, con: apsw.Connection) -> None:
+        """Refuse a database of some other program, and an empty one that may not be filled."""
+        found = probe(con)
+        if not found.empty:
+            return
+        if found.tables:
+            con.close()
+            raise errors.NotADatabase(
+                f"{self.path} is a database, but not one of sessions. Check the path."
+            )
+        if self.read_only:
+            con.close()
+            raise errors.DatabaseMissing(f"{self.path} is empty: there are no sessions in it yet.")
 
     # -- writing ---------------------------------------------------------------------------
 
@@ -286,17 +260,18 @@ class Database:
                     raise
 
     def _open_writer(self, synchronous: Synchronous, progress: Progress | None) -> None:
-        self._create_file()
+        create_file(self.path)
         con = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=self._vfs)
         try:
             con.set_busy_handler(_wait_a_little(TRY_SECONDS))
-            _guard_close(con)
+            guard_close(con)
             con.execute("PRAGMA foreign_keys = ON")
             con.execute(f"PRAGMA synchronous = {synchronous}")
             con.execute(f"PRAGMA journal_size_limit = {SIZE_LIMIT}")
             con.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
             self._checkpointer = Checkpointer(con, self.path)
             self._writer = con
+            self._refuse_strangers(con)
             if not probe(con).foreign:
                 self._use_log(con)
             if not probe(con).foreign and not migrations.is_current(con):
@@ -306,23 +281,6 @@ class Database:
             con.close()
             self._queue.close()
             raise
-
-    def _create_file(self) -> None:
-        """Create the file with owner-only rights; SQLite gives its log the same ones."""
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-            os.close(descriptor)
-        except FileExistsError:
-            if not self.path.parent.is_dir():
-                raise errors.DatabaseUnreadable(
-                    f"{self.path.parent} is not a folder, so {self.path.name} cannot be kept there."
-                ) from None
-        except OSError as error:
-            raise errors.DatabaseUnreadable(
-                f"{self.path} cannot be created: {error.strerror}. Check the rights of its "
-                "folder, or set HERMES_HOME to one you may write to."
-            ) from error
 
     def _use_log(self, con: apsw.Connection) -> None:
         """Switch to write-ahead logging; stay with a rollback journal where it cannot work."""
@@ -372,16 +330,3 @@ class Database:
                 self._writer.close()
                 self._writer = None
             self._queue.close()
-
-
-def _guard_close(con: apsw.Connection) -> None:
-    """Make sure that closing this connection never unlinks a log that somebody still uses.
-
-    SQLite removes the log when it believes to be the last user, and it is wrong when another
-    process has lost its locks on the file. Either guard prevents it; both cost nothing.
-    """
-    import ctypes
-
-    con.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-    keep = ctypes.c_int(1)
-    con.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, ctypes.addressof(keep))

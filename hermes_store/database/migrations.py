@@ -20,9 +20,10 @@ import apsw
 
 from hermes_store.database import activity, fulltext, schema
 from hermes_store.database.probe import version
+from hermes_store.database.transaction import Transaction
 
 if TYPE_CHECKING:
-    from hermes_store.database.connection import Progress, Transaction
+    from hermes_store.database.connection import Progress
 
     Write = Callable[[], AbstractContextManager[Transaction]]
 

@@ -43,6 +43,15 @@ def translate(error: apsw.Error, path: Path) -> errors.DatabaseError:
             return errors.DatabaseUnreadable(
                 f"Reading or writing {path} failed ({error}). Check the disk and its free space."
             )
+        case apsw.SQLError() if "no such tokenizer" in str(error):
+            return errors.DatabaseReadOnly(
+                f"{path} has a search index that only its own Hermes Agent can keep current "
+                f"({error}), so messages cannot be added or removed here. Reading works."
+            )
+        case apsw.ConstraintError():
+            return errors.DatabaseError(
+                f"{path} refused the change ({error}). Nothing was written."
+            )
         case _:
             return errors.DatabaseError(f"{path}: {error}")
 
@@ -65,7 +74,9 @@ def translated(path: Path) -> Iterator[None]:
     """Raise the store's own exceptions for whatever SQLite raises inside the block."""
     try:
         yield
-    except (apsw.InterruptError, apsw.ConstraintError):
+    except apsw.InterruptError:
         raise
+    except OverflowError as error:
+        raise errors.InvalidInput("A number is too large to be stored.") from error
     except apsw.Error as error:
         raise translate(error, path) from error

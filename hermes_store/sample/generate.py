@@ -6,10 +6,12 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from hermes_store import messages, sessions, titles
-from hermes_store.database.connection import Database, Transaction
+from hermes_store.database.connection import Database
+from hermes_store.database.transaction import Transaction
 from hermes_store.models import Edge
 from hermes_store.sample import phrases
 from hermes_store.sample.phrases import Topic
@@ -287,6 +289,15 @@ def sample_sessions(
         for session in maker.conversation(place):
             made += 1
             yield session
+
+
+def create(path: Path, number: int, *, now: float, seed: int = 1, exchanges: float = 4.0) -> None:
+    """Make a database file of sample sessions."""
+    database = Database(path)
+    try:
+        fill(database, number, now=now, seed=seed, exchanges=exchanges)
+    finally:
+        database.close()
 
 
 def fill(

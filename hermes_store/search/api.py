@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 
 import apsw
 
-from hermes_store.database.connection import Transaction
 from hermes_store.database.fulltext import WORDS
 from hermes_store.database.probe import FullText
+from hermes_store.database.transaction import Transaction
 from hermes_store.search import grouping, language, rank, relax
 from hermes_store.search.query import Node, Query
 from hermes_store.search.results import Count, Group, Hit, Order, Relaxation, SearchResult
-from hermes_store.search.run import Found, Search, open_ended
+from hermes_store.search.rows import Found
+from hermes_store.search.run import Search, open_ended
 from hermes_store.search.stopping import Stop
 from hermes_store.search.terms import tokenizer
 from hermes_store.search.vocabulary import Vocabulary
@@ -22,6 +23,7 @@ from hermes_store.search.vocabulary import Vocabulary
 COUNT_UP_TO = 1_000
 RARE = 50
 SEEN_FOR_GROUPS = 500
+HITS_PER_GROUP = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,8 @@ class _Runner:
             vocabulary=self._vocabulary,
             stop=self._stop,
             oldest_first=self._order is Order.OLDEST,
+            # A group shows a few of its hits; only the texts of those are read.
+            texts=not self._request.grouped,
             now=self._request.now,
         )
 
@@ -97,7 +101,7 @@ class _Runner:
             self._grouped(running, root) if self._request.grouped else self._flat(running)
         )
         stopped = self._stop.stopped
-        back_to = running.scanned_back_to if stopped else None
+        back_to = running.rows.scanned_back_to if stopped else None
         return SearchResult(
             hits=hits,
             groups=groups,
@@ -111,27 +115,27 @@ class _Runner:
         )
 
     def _flat(self, running: Search) -> tuple[tuple[Hit, ...], tuple[Group, ...], Count, Count]:
-        request = self._request
-        if self._order is Order.RELEVANCE:
-            hits = rank.best(running, limit=request.limit, offset=request.offset, weighted=True)
-            more = len(hits) == request.limit
-        else:
-            rows = running.found()
-            page = list(islice(rows, request.offset, request.offset + request.limit))
-            hits = [running.hit(row) for row in page]
-            more = not running.complete and self._has_more(rows)
-        seen = request.offset + len(hits)
-        messages = self._count(running, seen, more)
-        return tuple(hits), (), messages, Count(len({hit.session_id for hit in hits}), not more)
+        wanted = self._request.offset + self._request.limit
+        found, more = self._first(running, wanted)
+        page = found[self._request.offset :]
+        messages = self._count(running, len(found), more)
+        conversations = Count(len({row.session_id for row in page}), not more)
+        return tuple(running.hit(row) for row in page), (), messages, conversations
 
-    @staticmethod
-    def _has_more(rows: Iterator[Found]) -> bool:
-        return next(rows, None) is not None
+    def _first(self, running: Search, number: int) -> tuple[list[Found], bool]:
+        """Return the first matches in the order asked for, and whether there are more."""
+        if self._order is Order.RELEVANCE:
+            found = list(islice(rank.ranked(running, number, weighted=True), number))
+            return found, len(found) == number
+        rows = running.found()
+        found = list(islice(rows, number))
+        more = not running.complete and next(rows, None) is not None
+        return found, more or self._stop.stopped
 
     def _count(self, running: Search, seen: int, more: bool) -> Count:
         """Count matches without reading them, up to a limit; else say what was seen."""
         if not more:
-            return Count(seen, not self._stop.stopped)
+            return Count(seen, True)
         counted = running.count(COUNT_UP_TO) if self._request.count else None
         if counted is None or counted < seen:
             return Count(seen, False)
@@ -143,33 +147,36 @@ class _Runner:
     ) -> tuple[tuple[Hit, ...], tuple[Group, ...], Count, Count]:
         request = self._request
         wanted = request.offset + request.limit
-        where, values = running.session_conditions()
+        where, values = running.rows.session_conditions()
         titled = grouping.with_matching_title(self._tx, root, where, values, wanted)
         if self._order is Order.RELEVANCE:
-            hits = rank.best(running, limit=SEEN_FOR_GROUPS, weighted=True)
-            more = len(hits) == SEEN_FOR_GROUPS
+            found, more = self._first(running, SEEN_FOR_GROUPS)
         else:
-            hits, more = self._until_enough(running, wanted - len(titled))
-        groups = grouping.by_conversation(self._tx, hits, titled)
-        page = groups[request.offset : wanted]
-        messages = self._count(running, len(hits), more)
-        return (
-            tuple(hit for group in page for hit in group.hits),
-            page,
-            messages,
-            Count(len(groups), not more),
+            found, more = self._until_enough(running, wanted)
+        gathered = grouping.gather(self._tx, found, titled, self._order)
+        page = tuple(
+            Group(
+                root_id,
+                tuple(running.hit(row) for row in rows[:HITS_PER_GROUP]),
+                len(rows),
+                root_id in titled,
+            )
+            for root_id, rows in gathered[request.offset : wanted]
         )
+        messages = self._count(running, len(found), more)
+        conversations = Count(len(gathered), not more)
+        return tuple(hit for group in page for hit in group.hits), page, messages, conversations
 
-    def _until_enough(self, running: Search, wanted: int) -> tuple[list[Hit], bool]:
-        """Return hits until they belong to enough conversations; tell whether there are more."""
-        hits: list[Hit] = []
+    def _until_enough(self, running: Search, wanted: int) -> tuple[list[Found], bool]:
+        """Return matches until they belong to enough sessions, and whether there are more."""
+        found: list[Found] = []
         seen: set[str] = set()
         for row in running.found():
-            hits.append(running.hit(row))
+            found.append(row)
             seen.add(row.session_id)
-            if len(seen) > wanted or len(hits) >= SEEN_FOR_GROUPS:
-                return hits, True
-        return hits, self._stop.stopped
+            if len(seen) > wanted or len(found) >= SEEN_FOR_GROUPS:
+                return found, True
+        return found, self._stop.stopped
 
     # -- relaxation ------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hermes_store import content as contents
-from hermes_store.database.connection import Transaction
+from hermes_store.database.transaction import Transaction
 from hermes_store.messages import findable
 from hermes_store.search import language, rank
 from hermes_store.search.fields import Condition

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_store.database.activity import edge as edge_sql
-from hermes_store.database.connection import Transaction
+from hermes_store.database.transaction import Transaction
 from hermes_store.search import moments
 from hermes_store.search.query import Diagnostic, Field, Severity
 from hermes_store.sources import KNOWN

@@ -1,17 +1,16 @@
-"""Hits by conversation: the root of each hit's compression chain, titles that match."""
+"""Matches by conversation: the root of each hit's compression chain, titles that match."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from hermes_store import lineage
-from hermes_store.database.connection import Transaction
+from hermes_store.database.transaction import Transaction
 from hermes_store.search.fields import like
 from hermes_store.search.query import Node, Text
-from hermes_store.search.results import Group, Hit
+from hermes_store.search.results import Order
+from hermes_store.search.rows import Found
 from hermes_store.search.snippet import wanted_texts
-
-HITS_PER_GROUP = 3
 
 
 def roots(tx: Transaction, session_ids: Iterable[str]) -> dict[str, str]:
@@ -30,18 +29,31 @@ def roots(tx: Transaction, session_ids: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def by_conversation(
-    tx: Transaction, hits: Sequence[Hit], titled: Sequence[str] = ()
-) -> tuple[Group, ...]:
-    """Return hits grouped by conversation; those whose title matches come first."""
-    root_of = roots(tx, (hit.session_id for hit in hits))
-    members: dict[str, list[Hit]] = {root: [] for root in titled}
-    for hit in hits:
-        members.setdefault(root_of[hit.session_id], []).append(hit)
-    return tuple(
-        Group(root, tuple(found[:HITS_PER_GROUP]), len(found), root in titled)
-        for root, found in members.items()
-    )
+def gather(
+    tx: Transaction, found: Sequence[Found], titled: Sequence[str], order: Order
+) -> list[tuple[str, list[Found]]]:
+    """Return conversations and their matches, in the order of their best ones.
+
+    By relevance a title that matches goes before any text; by time it stands where its
+    conversation belongs.
+    """
+    root_of = roots(tx, (row.session_id for row in found))
+    members: dict[str, list[Found]] = {root: [] for root in titled}
+    for row in found:
+        members.setdefault(root_of[row.session_id], []).append(row)
+    groups = list(members.items())
+    if order is not Order.RELEVANCE and titled:
+        moments = {root: _moment(tx, root, rows) for root, rows in groups}
+        groups.sort(key=lambda group: moments[group[0]], reverse=order is Order.NEWEST)
+    return groups
+
+
+def _moment(tx: Transaction, root: str, rows: Sequence[Found]) -> float:
+    """Return when a conversation's best match was said, or it was last active."""
+    if rows:
+        return rows[0].timestamp
+    last = tx.value("SELECT MAX(timestamp) FROM messages WHERE session_id = ?", (root,))
+    return float(last or 0)
 
 
 def with_matching_title(

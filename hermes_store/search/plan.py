@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hermes_store.database.connection import Transaction
 from hermes_store.database.fulltext import TRIGRAM
 from hermes_store.database.probe import FullText
+from hermes_store.database.transaction import Transaction
 from hermes_store.search.query import And, Field, Node, Not, Or, Text
 from hermes_store.search.terms import Kind, Leaf, Tokenize, analyse
-from hermes_store.search.vocabulary import Vocabulary
+from hermes_store.search.vocabulary import Vocabulary, may_be_unlisted
 
 MAX_TERMS = 400
 """Words that a prefix or part may stand for; beyond that most messages match and a scan is fast."""
@@ -141,7 +141,8 @@ class Planner:
         exact = leaf.kind is Kind.WORDS
         if not leaf.prefix or leaf.kind is not Kind.WORDS:
             return Cover(words=phrase, exact=exact)
-        if len(leaf.tokens) == 1 and self._vocabulary is not None:
+        listed = self._vocabulary is not None and not may_be_unlisted(leaf.tokens[0])
+        if len(leaf.tokens) == 1 and self._vocabulary is not None and listed:
             found = self._vocabulary.starting_with(leaf.tokens[0], MAX_TERMS + 1)
             if len(found) <= MAX_TERMS:
                 return _any_of([leaf.tokens[0], *found], exact=True)
@@ -228,6 +229,8 @@ class Planner:
         assert self._vocabulary is not None
         if not opens and not closes:
             return [token]
+        if may_be_unlisted(token):
+            return None
         if not opens:
             found = self._vocabulary.starting_with(token, MAX_TERMS + 1)
         else:

@@ -14,7 +14,8 @@ from itertools import islice
 import apsw
 
 from hermes_store.search.results import Hit
-from hermes_store.search.run import Found, Search
+from hermes_store.search.rows import Found
+from hermes_store.search.run import Search
 
 WINDOW = 2_000
 """Matches up to which all are ranked, and otherwise the newest so many."""
@@ -38,11 +39,13 @@ def _density(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> float:
 
 def best(search: Search, *, limit: int, offset: int = 0, weighted: bool = False) -> list[Hit]:
     """Return the most relevant matches; `weighted` prefers people to tools and jobs."""
-    wanted = islice(_ranked(search, offset + limit, weighted), offset, offset + limit)
-    return [search.hit(row) for row in wanted]
+    number = offset + limit
+    found = list(islice(ranked(search, number, weighted=weighted), offset, number))
+    return [search.hit(row) for row in found]
 
 
-def _ranked(search: Search, number: int, weighted: bool) -> Iterator[Found]:
+def ranked(search: Search, number: int, *, weighted: bool) -> Iterator[Found]:
+    """Yield matches, the most relevant ones first; `number` is how many will be used."""
     lookup = search.single_lookup()
     if lookup is None:
         rows = list(islice(search.found(), TEXT_WINDOW + number))
@@ -51,13 +54,13 @@ def _ranked(search: Search, number: int, weighted: bool) -> Iterator[Found]:
     table, expression = lookup
     connection = search.connection
     connection.register_fts5_function("hermes_density", _density)
-    many = search.lookup_exceeds(table, expression, WINDOW)
+    many = search.rows.exceeds(table, expression, WINDOW)
     score = f"hermes_density({table})" if many else f"-bm25({table})"
     if weighted:
         score = f"{score} * {WEIGHT_SQL}"
     seen: set[int] = set()
     with search.stop.watching(connection):
-        for row in search.scored(table, expression, score, window=WINDOW, limit=number):
+        for row in search.rows.scored(table, expression, score, window=WINDOW, limit=number):
             seen.add(row.message_id)
             yield row
     if len(seen) < number:

@@ -1,62 +1,36 @@
-"""Running a plan: candidates newest first, the exact test where it is needed, pages of hits."""
+"""Running a plan: candidates newest first, the exact test where it is needed, and hits."""
 
 from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import apsw
 
 from hermes_store.content import MARKER, decode, readable
-from hermes_store.database.connection import Transaction
-from hermes_store.database.fulltext import TRIGRAM, WORDS
+from hermes_store.database.fulltext import TRIGRAM, WORDS, indexed_text
+from hermes_store.database.transaction import Transaction
 from hermes_store.messages import findable
 from hermes_store.search import fields
 from hermes_store.search.fields import Condition, FieldProblem
 from hermes_store.search.matching import Candidate, satisfies
 from hermes_store.search.plan import Cover, Planner, Tier
 from hermes_store.search.query import And, Diagnostic, Field, Node, Not, Or, Text
-from hermes_store.search.results import Hit, Order
+from hermes_store.search.results import Hit
+from hermes_store.search.rows import Found, Rows
 from hermes_store.search.snippet import Highlighter, excerpt, wanted_texts
 from hermes_store.search.stopping import Stop
-from hermes_store.search.terms import Tokenize, tokenizer
+from hermes_store.search.terms import Kind, Tokenize, tokenizer
 from hermes_store.search.vocabulary import TAIL_ROWS, Vocabulary
 
-FEW_SESSIONS = 100
-FEW_MESSAGES = 20_000
 CATCH_UP_SECONDS = 0.25
 MAX_ID = 2**62
 
-_COLUMNS = (
-    "m.id, m.session_id, m.role, m.timestamp, m.tool_name, s.source, s.model, s.started_at, "
-    "m.content, m.tool_calls"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A message that matched, with its text for the excerpt."""
-
-    flags: tuple[Any, ...]
-    """The answers to the fields that are not conditions on all hits."""
-    message_id: int
-    session_id: str
-    role: str
-    timestamp: float
-    tool_name: str | None
-    source: str
-    model: str | None
-    session_started: float
-    content: str | None
-    tool_calls: str | None
-
-    @property
-    def text(self) -> str:
-        """The text that is searched: content, tool name and tool calls."""
-        return f"{self.content or ''} {self.tool_name or ''} {self.tool_calls or ''}"
+_READ_ALL = (Tier(Cover(scan=True, exact=False), parts=True),)
 
 
 class Search:
@@ -71,6 +45,7 @@ class Search:
         extra: Sequence[Condition] = (),
         stop: Stop | None = None,
         oldest_first: bool = False,
+        texts: bool = True,
         now: float | None = None,
     ) -> None:
         self._tx = tx
@@ -78,7 +53,6 @@ class Search:
         self._oldest_first = oldest_first
         self._tokenize: Tokenize = tokenizer(tx.connection)
         self.diagnostics: list[Diagnostic] = []
-        self.scanned_back_to: float | None = None
         self.complete = False
         self._now = time.time() if now is None else now
         self._newest: int = tx.value("SELECT MAX(id) FROM messages") or 0
@@ -86,9 +60,14 @@ class Search:
         self._vocabulary = vocabulary if self._covered is not None else None
         self._planner = Planner(tx, self._tokenize, self._vocabulary)
         conditions, self.root = self._hoist(root)
-        self._conditions = [Condition(findable(tx), session=False), *extra, *conditions]
         self._mixed = _fields_in(self.root)
-        self._mixed_conditions = [self._condition(field) for field in self._mixed]
+        self.rows = Rows(
+            tx,
+            [Condition(findable(tx), session=False), *extra, *conditions],
+            [self._condition(field) for field in self._mixed],
+            oldest_first=oldest_first,
+            texts=texts,
+        )
         self._highlighter = Highlighter(
             self._planner.leaf(text) for text in wanted_texts(self.root)
         )
@@ -143,12 +122,8 @@ class Search:
         """Yield matches: whole words before parts of words, newest first within each."""
         seen: set[int] = set()
         with self.stop.watching(self._tx.connection):
-            few = self._few_messages()
-            tiers = self._planner.tiers(self.root)
-            for tier in tiers if few is None else tiers[-1:]:
-                if few is not None:
-                    tier = Tier(Cover(scan=True, exact=self.root is None), parts=True)
-                for row in self._tier(tier, few):
+            for tier in self._tiers if self._few is None else _READ_ALL:
+                for row in self._tier(tier):
                     if row.message_id not in seen:
                         seen.add(row.message_id)
                         yield row
@@ -156,9 +131,13 @@ class Search:
                     return
             self.complete = not self.stop.stopped
 
-    def _tier(self, tier: Tier, few: Sequence[int] | None) -> Iterator[Found]:
-        if few is not None:
-            streams = [self._tested(self._rows_of(few), tier)]
+    @cached_property
+    def _tiers(self) -> tuple[Tier, ...]:
+        return self._planner.tiers(self.root)
+
+    def _tier(self, tier: Tier) -> Iterator[Found]:
+        if self._few is not None:
+            streams = [self._tested(self.rows.with_ids(self._few), tier)]
         else:
             streams = [
                 rows if exact else self._tested(rows, tier)
@@ -171,60 +150,45 @@ class Search:
         """Yield the streams of a cover and whether each holds matches only."""
         floor = self._tx.caps.rebuild_floor or 0
         if cover.scan:
-            yield self._scan(0, MAX_ID), cover.exact
+            yield self.rows.scan(0, MAX_ID, *self._cheap_test()), cover.exact
             return
         high = MAX_ID
         if cover.vocabulary and self._covered is not None:
             # Words of newer messages may be missing from the vocabulary.
             high = self._covered
-            yield self._quiet_scan(high + 1), False
+            yield self.rows.since(high + 1), False
             assert self._vocabulary is not None
             overlong = [i for i in self._vocabulary.overlong(TAIL_ROWS) if i <= high]
-            yield self._rows_of(overlong), False
+            yield self.rows.with_ids(overlong), False
         if cover.words:
-            yield self._lookup(WORDS, cover.words, floor, high), cover.exact
+            found = self.rows.lookup(WORDS, cover.words, floor, high, exact=cover.exact)
+            yield found, cover.exact
         if cover.trigram:
-            yield self._lookup(TRIGRAM, cover.trigram, floor, MAX_ID), cover.exact
+            found = self.rows.lookup(TRIGRAM, cover.trigram, floor, MAX_ID, exact=cover.exact)
+            yield found, cover.exact
         if floor:
-            yield self._scan(0, floor - 1), False
+            yield self.rows.scan(0, floor - 1, *self._cheap_test()), False
 
-    def _lookup(self, table: str, expression: str, low: int, high: int) -> Iterator[Found]:
-        return self._rows(
-            f"{table} f CROSS JOIN messages m ON m.id = f.rowid",
-            f"{table} MATCH ? AND f.rowid BETWEEN ? AND ?",
-            (expression, low, high),
-            "f.rowid",
-        )
-
-    def _quiet_scan(self, low: int) -> Iterator[Found]:
-        return self._rows("messages m", "m.id >= ?", (low,), "m.id")
-
-    def _scan(self, low: int, high: int) -> Iterator[Found]:
-        """Read messages through, and remember how far back that went."""
-        for row in self._rows("messages m", "m.id BETWEEN ? AND ?", (low, high), "m.id"):
-            self.scanned_back_to = row.timestamp
-            yield row
-
-    def _rows_of(self, ids: Sequence[int]) -> Iterator[Found]:
-        for message_id in sorted(ids, reverse=not self._oldest_first):
-            yield from self._rows("messages m", "m.id = ?", (message_id,), "m.id")
-
-    def _rows(
-        self, origin: str, where: str, values: tuple[Any, ...], order: str
-    ) -> Iterator[Found]:
-        flags = "".join(f", {condition.sql}" for condition in self._mixed_conditions)
-        flag_values = [value for each in self._mixed_conditions for value in each.values]
-        conditions = [where, *(condition.sql for condition in self._conditions)]
-        all_values = [*values, *(v for each in self._conditions for v in each.values)]
-        direction = "ASC" if self._oldest_first else "DESC"
-        rows = self._tx.rows(
-            f"SELECT {_COLUMNS}{flags} FROM {origin} "
-            "CROSS JOIN sessions s ON s.id = m.session_id "
-            f"WHERE {' AND '.join(conditions)} ORDER BY {order} {direction}",
-            (*flag_values, *all_values),
-        )
-        for row in rows:
-            yield Found(row[10:], *row[:10])
+    def _cheap_test(self) -> tuple[str, list[Any]]:
+        """Return an SQL test that no match fails, so that most texts need not leave SQLite."""
+        parts = self.root.parts if isinstance(self.root, And) else (self.root,)
+        text = indexed_text("m")
+        tests: list[str] = ["1"]
+        values: list[Any] = []
+        for part in parts:
+            if not isinstance(part, Text) or "\0" in part.value:
+                continue
+            leaf = self._planner.leaf(part)
+            if leaf.kind is not Kind.WORDS and part.value.lower() == part.value.upper():
+                tests.append(f"instr({text}, ?)")
+                values.append(part.value)
+            elif part.value.isascii() and (leaf.kind is not Kind.WORDS or len(leaf.tokens) == 1):
+                # LIKE stops at NUL and knows no diacritics; such texts go to the exact test.
+                tests.append(
+                    f"({text} LIKE ? ESCAPE '\\' OR length({text}) <> length(CAST({text} AS BLOB)))"
+                )
+                values.append(fields.like(part.value))
+        return " AND ".join(tests), values
 
     def _tested(self, rows: Iterator[Found], tier: Tier) -> Iterator[Found]:
         """Keep the rows whose text really matches."""
@@ -240,29 +204,9 @@ class Search:
         candidate = Candidate(row.text, flags, self._tokenize)
         return satisfies(self.root, candidate, self._planner.leaf, parts=parts)
 
-    def _few_messages(self) -> list[int] | None:
-        """Return the messages of the few sessions that conditions leave over; None if many.
-
-        Looking through a handful of sessions beats walking all hits of a common word.
-        """
-        chosen = [each for each in self._conditions if each.session]
-        if not chosen or (self.root is None and not chosen):
-            return None
-        where, values = self.session_conditions()
-        rows = self._tx.rows(
-            f"SELECT s.id, s.message_count FROM sessions s WHERE {where} LIMIT {FEW_SESSIONS + 1}",
-            values,
-        )
-        sessions = list(rows)
-        if len(sessions) > FEW_SESSIONS or sum(n or 0 for _, n in sessions) > FEW_MESSAGES:
-            return None
-        return [
-            message_id
-            for session_id, _ in sessions
-            for (message_id,) in self._tx.rows(
-                "SELECT id FROM messages WHERE session_id = ?", (session_id,)
-            )
-        ]
+    @cached_property
+    def _few(self) -> list[int] | None:
+        return self.rows.of_few_sessions()
 
     # -- relevance -------------------------------------------------------------------------
 
@@ -273,9 +217,9 @@ class Search:
 
     def single_lookup(self) -> tuple[str, str] | None:
         """Return index and expression where one look-up answers the first tier exactly."""
-        if self.root is None or self._few_messages() is not None:
+        if self.root is None or self._few is not None:
             return None
-        cover = self._planner.tiers(self.root)[0].cover
+        cover = self._tiers[0].cover
         if cover.scan or not cover.exact or self._tx.caps.rebuild_floor:
             return None
         if cover.vocabulary and self._newest > (self._covered or 0):
@@ -286,62 +230,22 @@ class Search:
             return TRIGRAM, cover.trigram
         return None
 
-    def lookup_exceeds(self, table: str, expression: str, number: int) -> bool:
-        """Tell whether an index has more than so many entries for an expression."""
-        beyond = self._tx.one(
-            f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
-            (expression, number),
-        )
-        return beyond is not None
-
     def count(self, up_to: int) -> int | None:
         """Count the matches of the first tier without reading them, one beyond a limit at most.
 
         None where only reading the texts could tell.
         """
         lookup = self.single_lookup()
-        if lookup is None:
-            return None
-        table, expression = lookup
-        conditions = " AND ".join(condition.sql for condition in self._conditions)
-        values = [value for each in self._conditions for value in each.values]
         counted = None
-        with self.stop.watching(self._tx.connection):
-            counted = self._tx.value(
-                f"SELECT COUNT(*) FROM (SELECT 1 FROM {table} f CROSS JOIN messages m "
-                "ON m.id = f.rowid CROSS JOIN sessions s ON s.id = m.session_id "
-                f"WHERE {table} MATCH ? AND {conditions} LIMIT ?)",
-                (expression, *values, up_to + 1),
-            )
-        return None if counted is None else int(counted)
+        if lookup is not None:
+            with self.stop.watching(self._tx.connection):
+                counted = self.rows.count(*lookup, up_to)
+        return counted
 
     @property
     def single_tier(self) -> bool:
         """Whether whole words are all there is to find, without parts of words."""
-        return len(self._planner.tiers(self.root)) == 1
-
-    def session_conditions(self) -> tuple[str, list[Any]]:
-        """Return the conditions that only look at sessions, as SQL with values."""
-        chosen = [each for each in self._conditions if each.session]
-        where = " AND ".join(condition.sql for condition in chosen) or "1"
-        return where, [value for condition in chosen for value in condition.values]
-
-    def scored(
-        self, table: str, expression: str, score: str, *, window: int, limit: int
-    ) -> Iterator[Found]:
-        """Yield the best of the newest matches by an SQL score, the best first."""
-        conditions = " AND ".join(condition.sql for condition in self._conditions)
-        values = [value for each in self._conditions for value in each.values]
-        ranked = self._tx.rows(
-            f"SELECT id FROM (SELECT f.rowid AS id, {score} AS score "
-            f"FROM {table} f CROSS JOIN messages m ON m.id = f.rowid "
-            "CROSS JOIN sessions s ON s.id = m.session_id "
-            f"WHERE {table} MATCH ? AND {conditions} ORDER BY f.rowid DESC LIMIT {window}) "
-            "ORDER BY score DESC, id LIMIT ?",
-            (expression, *values, limit),
-        )
-        for (message_id,) in list(ranked):
-            yield from self._rows("messages m", "m.id = ?", (message_id,), "m.id")
+        return len(self._tiers) == 1
 
     def density(self, row: Found) -> float:
         """Return how densely a text has the matches."""
@@ -352,6 +256,8 @@ class Search:
 
     def hit(self, row: Found) -> Hit:
         """Return a match as a hit with its excerpt."""
+        if not row.read:
+            (row,) = self.rows.with_ids([row.message_id])
         content = row.content or ""
         if content.startswith(MARKER):
             content = readable(decode(content))
@@ -367,11 +273,6 @@ class Search:
             model=row.model,
             session_started=row.session_started,
         )
-
-    @property
-    def order(self) -> Order:
-        """The order in which matches come."""
-        return Order.OLDEST if self._oldest_first else Order.NEWEST
 
 
 def _fields_in(node: Node | None) -> tuple[Field, ...]:
@@ -396,6 +297,3 @@ def open_ended(node: Node | None, end: int) -> Node | None:
             return replace(node, parts=parts)
         case _:
             return node
-
-
-Cancelled = Callable[[], bool]

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import apsw
 
-from hermes_store.database.connection import Transaction
 from hermes_store.database.fulltext import indexed_text
+from hermes_store.database.transaction import Transaction
 from hermes_store.search.terms import CJK, Tokenize, tokenizer
 
 TAIL_ROWS = 1_000
@@ -30,7 +30,9 @@ MAX_TERM = 64
 STEP_ROWS = 1_000
 _BASE64 = re.compile(r"base64,[A-Za-z0-9+/=]+")
 _LATIN = re.compile("[0-9a-z]")
-_FORMAT = 1
+_HASH = re.compile(r"(?=.*\d)[0-9a-f]{6,}|\d+")
+_HASH_PART = re.compile("[0-9a-f]+")
+_FORMAT = 2
 
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS terms(id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE)",
@@ -217,8 +219,19 @@ def _covered(con: apsw.Connection, tx: Transaction) -> int:
 
 
 def _is_listed(term: str) -> bool:
-    """Tell whether a word is needed here: one wholly in CJK is found by its trigrams."""
-    return not CJK.search(term) or _LATIN.search(term) is not None
+    """Tell whether a word is needed here.
+
+    One wholly in CJK is found by its trigrams. Numbers and hashes are endless and would be
+    most of the list; see `may_be_unlisted`.
+    """
+    if CJK.search(term):
+        return _LATIN.search(term) is not None
+    return _HASH.fullmatch(term) is None
+
+
+def may_be_unlisted(part: str) -> bool:
+    """Tell whether a part of a word could stand inside a number or hash, which are not listed."""
+    return _HASH_PART.fullmatch(part) is not None
 
 
 def _list_step(con: apsw.Connection, tx: Transaction, tokenize: Tokenize) -> int:
@@ -234,14 +247,13 @@ def _list_step(con: apsw.Connection, tx: Transaction, tokenize: Tokenize) -> int
     for last, text in rows:
         if "base64," in text:
             text = _BASE64.sub(" ", text)
-        tokens = set(tokenize(text))
-        usable = {token for token in tokens if 2 <= len(token) <= MAX_TERM}
-        if any(len(token) > MAX_TERM and _is_listed(token) for token in tokens - usable):
+        tokens = tokenize(text)
+        found.update(tokens)
+        if max(map(len, tokens), default=0) > MAX_TERM:
             overlong.append((last,))
-        found |= usable
     if last == covered:
         return max(covered, tx.value("SELECT MAX(id) FROM messages") or 0)
-    listed = [(term,) for term in found if _is_listed(term)]
+    listed = [(term,) for term in found if 2 <= len(term) <= MAX_TERM and _is_listed(term)]
     with con:
         con.execute("CREATE TEMP TABLE IF NOT EXISTS fresh(term TEXT PRIMARY KEY) WITHOUT ROWID")
         con.execute("DELETE FROM fresh")

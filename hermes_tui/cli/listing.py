@@ -46,14 +46,11 @@ def show(path: Path | None, source: str | None, limit: int) -> int:
 
 def show_demo(source: str | None, limit: int) -> int:
     """Print generated sample sessions from a database that is gone afterwards."""
-    from hermes_store.database.connection import Database
-    from hermes_store.sample.generate import fill
+    from hermes_store.sample.generate import create
 
     with tempfile.TemporaryDirectory(prefix="hermes-demo-") as folder:
         path = Path(folder) / "state.db"
-        database = Database(path)
-        fill(database, DEMO_SESSIONS, now=time.time())
-        database.close()
+        create(path, DEMO_SESSIONS, now=time.time())
         return show(path, source, limit)
 
 

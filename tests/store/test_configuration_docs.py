@@ -1,0 +1,139 @@
+"""docs/configuration.md is made from the settings themselves; this keeps the two the same.
+
+After a change to hermes_store/config.py write the page anew with
+
+    .venv/bin/python -m tests.store.test_configuration_docs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import Field, fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import yaml
+
+from hermes_store.config import Config, parse
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
+
+_KINDS = {bool: "true or false", int: "whole number", str: "text"}
+
+_OPENING = """\
+# Configuration
+
+<!-- Made from hermes_store/config.py by tests/store/test_configuration_docs.py; edit that. -->
+
+Settings live in `config.yaml` in the home folder: `$HERMES_HOME`, by default `~/.hermes`. It is
+the same file that Hermes Agent reads. Only the keys below are looked at; all others are left
+alone, and the file is never written to. Without the file, or without a key, the default holds.
+
+A wrong value is refused, never guessed at. The error names the file, the line and the key:
+
+```
+~/.hermes/config.yaml, line 3: sessions.retention_days must be a whole number, not 'ninety'.
+```
+
+A text may name an environment variable as `${NAME}`; one that is not set is an error.
+
+Programs read the settings with `load_config()` and hand them on:
+
+```python
+from hermes_store import SessionDB, load_config
+
+with SessionDB() as db:
+    report = db.auto_maintain(load_config())
+```
+
+`hermes sessions list` opens the database read-only and cleans nothing up, whatever the settings
+say. Two keys are checked but not applied by any command yet: `sessions.synchronous`, for which a
+program passes `synchronous=` when it opens the store, and `display.resume_display`, which waits for
+the browser.
+"""
+
+_CLOSING = """\
+## All settings with their defaults
+
+```yaml
+{example}```
+"""
+
+
+def _default(value: Any) -> str:
+    text = yaml.safe_dump(value, default_flow_style=True).split("\n")[0]
+    return f"`{text}`"
+
+
+def _allowed(kind: Any, rules: Any) -> str:
+    if rules["choices"]:
+        return " or ".join(f"`{choice}`" for choice in rules["choices"])
+    if kind is int and rules["least"]:
+        return f"{_KINDS[kind]}, at least {rules['least']}"
+    return _KINDS[kind]
+
+
+def _row(section: str, setting: Field[Any], kind: Any) -> str:
+    rules = setting.metadata
+    cells = (
+        f"`{section}.{setting.name}`",
+        _default(setting.default),
+        _allowed(kind, rules),
+        rules["explanation"],
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _sections() -> Iterator[tuple[str, Any]]:
+    hints = get_type_hints(Config)
+    for section in fields(Config):
+        yield section.name, hints[section.name]
+
+
+def _lines() -> Iterator[str]:
+    yield _OPENING
+    for name, kind in _sections():
+        yield f"## {name}\n"
+        yield f"{kind.__doc__}\n"
+        yield "| Key | Default | Value | Meaning |"
+        yield "|---|---|---|---|"
+        hints = get_type_hints(kind)
+        for setting in fields(kind):
+            yield _row(name, setting, hints[setting.name])
+        yield ""
+    yield _CLOSING.format(example=example())
+
+
+def example() -> str:
+    """Return a config.yaml that says what is so anyway."""
+    document = {
+        name: {setting.name: setting.default for setting in fields(kind)}
+        for name, kind in _sections()
+    }
+    return yaml.safe_dump(document, sort_keys=False)
+
+
+def render() -> str:
+    """Return the page."""
+    return "\n".join(_lines())
+
+
+def test_the_page_tells_of_the_settings_that_exist() -> None:
+    assert PAGE.read_text(encoding="utf-8") == render(), (
+        "docs/configuration.md is out of date. Run: python -m tests.store.test_configuration_docs"
+    )
+
+
+def test_every_setting_is_explained() -> None:
+    for name, kind in _sections():
+        for setting in fields(kind):
+            assert setting.metadata["explanation"].endswith("."), f"{name}.{setting.name}"
+
+
+def test_the_example_says_what_is_so_anyway(tmp_path: Path) -> None:
+    assert parse(example(), tmp_path / "config.yaml") == Config()
+
+
+if __name__ == "__main__":
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(render(), encoding="utf-8")

@@ -1,0 +1,91 @@
+"""A page of a list costs as much as the page, not as much as the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from hermes_store import SessionDB
+from tests.support import LONG_AGO, Work
+
+PAGE = 20
+SMALL, LARGE = 250, 2_500
+
+Action = Callable[[SessionDB], Any]
+
+LISTS: dict[str, Action] = {
+    "by start": lambda db: db.list_sessions_rich(limit=PAGE),
+    "by activity": lambda db: db.list_sessions_rich(limit=PAGE, order_by_last_active=True),
+    "by activity, one source": lambda db: db.list_sessions_rich(
+        source="cli", limit=PAGE, order_by_last_active=True
+    ),
+    "without a source": lambda db: db.list_sessions_rich(exclude_sources=["sms"], limit=PAGE),
+    "recent": lambda db: db.search_sessions(limit=PAGE),
+    "recent, one source": lambda db: db.search_sessions("cli", limit=PAGE),
+    "conversations": lambda db: db.conversations(limit=PAGE),
+}
+
+
+def _fill(db: SessionDB, number: int) -> None:
+    """Write many sessions in one transaction: chains of two, agents, two messages each."""
+    with db._db.write() as tx:
+        for place in range(number):
+            start = LONG_AGO + place * 100
+            kind = place % 5
+            parent = f"s{place - 1:05}" if kind in (1, 3) else None
+            tx.run(
+                "INSERT INTO sessions(id, source, started_at, ended_at, end_reason, "
+                "parent_session_id) VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    f"s{place:05}",
+                    "telegram" if place % 3 == 0 else "cli",
+                    start,
+                    start + 50,
+                    "compression" if kind == 0 else "user_exit",
+                    parent,
+                ),
+            )
+            tx.run(
+                "INSERT INTO messages(session_id, role, content, timestamp) "
+                "VALUES (?1, 'user', 'question', ?2), (?1, 'assistant', 'answer', ?2 + 1)",
+                (f"s{place:05}", start + 1),
+            )
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SessionDB, SessionDB]]:
+    """A small store and one ten times its size."""
+    folder = tmp_path_factory.mktemp("work")
+    with SessionDB(folder / "small.db") as small, SessionDB(folder / "large.db") as large:
+        _fill(small, SMALL)
+        _fill(large, LARGE)
+        yield small, large
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_ten_times_the_sessions_cost_the_same(
+    stores: tuple[SessionDB, SessionDB], name: str
+) -> None:
+    small, large = (Work(store, LISTS[name]) for store in stores)
+    assert len(small.answer) == len(large.answer) == PAGE
+    assert large.steps <= small.steps * 1.5
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_no_plan_scans_messages_or_sorts_everything(
+    stores: tuple[SessionDB, SessionDB], name: str
+) -> None:
+    page, *details = Work(stores[1], LISTS[name]).plans()
+    assert page[0].startswith("SCAN")
+    assert "INDEX" in page[0]
+    # Ties in the order may be sorted among themselves; the order itself comes from an index.
+    assert "USE TEMP B-TREE FOR ORDER BY" not in page
+    for line in [*page[1:], *(line for plan in details for line in plan)]:
+        assert not line.startswith("SCAN")
+
+
+@pytest.mark.parametrize("name", ["by start", "by activity", "recent"])
+def test_a_page_takes_few_steps_in_all(stores: tuple[SessionDB, SessionDB], name: str) -> None:
+    assert Work(stores[1], LISTS[name]).steps < PAGE * 500

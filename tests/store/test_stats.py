@@ -1,0 +1,76 @@
+"""Figures: every source counted, real sizes, tokens and cost by model and session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hermes_store import SessionDB
+from hermes_store.sources import KNOWN, describe
+from tests.support import add
+
+
+def test_every_source_is_counted(db: SessionDB) -> None:
+    sources = [*KNOWN, "something-new"]
+    for number, source in enumerate(sources, 1):
+        for copy in range(1 + number % 2):
+            add(db, f"{source}-{copy}", "one", "two", source=source)
+    stats = db.stats()
+    assert dict(stats.by_source) == {s: 1 + n % 2 for n, s in enumerate(sources, 1)}
+    assert stats.sessions == sum(number for _, number in stats.by_source)
+    assert stats.messages == 2 * stats.sessions
+    numbers = [number for _, number in stats.by_source]
+    assert numbers == sorted(numbers, reverse=True)
+
+
+def test_sizes_are_those_on_the_disk(db: SessionDB, path: Path) -> None:
+    add(db, "a", "x" * 200_000)
+    log = path.with_name("state.db-wal")
+    assert db.stats().log_bytes == log.stat().st_size > 0
+    db.vacuum()
+    stats = db.stats()
+    assert stats.database_bytes == path.stat().st_size > 200_000
+    assert stats.reclaimable_bytes == 0
+
+
+def test_an_empty_store_has_figures(db: SessionDB) -> None:
+    stats = db.stats()
+    assert (stats.sessions, stats.messages, stats.by_source) == (0, 0, ())
+    assert db.usage_by_model() == ()
+    assert db.heaviest_sessions() == ()
+
+
+def test_usage_by_model_prefers_what_was_really_paid(db: SessionDB) -> None:
+    for name, model, estimated, actual in (
+        ("a", "opus", 5.0, 1.0),
+        ("b", "opus", 2.0, None),
+        ("c", "mini", 9.0, None),
+        ("d", None, 100.0, None),
+    ):
+        add(db, name)
+        db.update_token_counts(
+            name, 100, 10, model, estimated_cost_usd=estimated, actual_cost_usd=actual
+        )
+    mini, opus = db.usage_by_model()
+    assert (mini.model, mini.sessions, mini.cost_usd) == ("mini", 1, 9.0)
+    assert (opus.model, opus.sessions, opus.cost_usd) == ("opus", 2, 3.0)
+    assert (opus.input_tokens, opus.output_tokens) == (200, 20)
+
+
+def test_the_heaviest_sessions_come_first(db: SessionDB) -> None:
+    for number, tokens in enumerate((5, 500, 50, 0)):
+        add(db, f"s{number}", title=f"t{number}")
+        db.update_token_counts(f"s{number}", tokens, tokens)
+    heaviest = db.heaviest_sessions(3)
+    assert [(each.id, each.total_tokens) for each in heaviest] == [
+        ("s1", 1000),
+        ("s2", 100),
+        ("s0", 10),
+    ]
+    assert heaviest[0].title == "t1"
+
+
+def test_sources_have_names_for_people() -> None:
+    assert len(KNOWN) == 22
+    assert all(source.label and len(source.short) <= 5 for source in KNOWN.values())
+    assert len({source.short for source in KNOWN.values()}) == 22
+    assert describe("never-heard-of") == ("never-heard-of", "never-heard-of", "never")

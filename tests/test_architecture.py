@@ -1,0 +1,366 @@
+"""The one rule of the house: dependencies point one way.
+
+`LAYERS` is the whole rule. A module may import what stands in its own row or in a row above it,
+never what stands below. Imports inside functions and under TYPE_CHECKING count too.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import hermes_store
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("hermes_store", "hermes_tui")
+MAX_LINES = 400
+
+# From the ground up. A name stands for the module or for everything in the package; names of
+# modules that are planned and not written yet may stand here already.
+LAYERS: dict[str, tuple[str, ...]] = {
+    "values": (
+        "hermes_store.config",
+        "hermes_store.content",
+        "hermes_store.errors",
+        "hermes_store.models",
+        "hermes_store.paths",
+        "hermes_store.sources",
+        "hermes_store.text",
+        "hermes_store.version",
+    ),
+    "database": ("hermes_store.database",),
+    "sessions": (
+        "hermes_store.lineage",
+        "hermes_store.listing",
+        "hermes_store.messages",
+        "hermes_store.search",
+        "hermes_store.sessions",
+        "hermes_store.titles",
+    ),
+    "services": (
+        "hermes_store.companion",
+        "hermes_store.deletion",
+        "hermes_store.files",
+        "hermes_store.gateway",
+        "hermes_store.maintenance",
+        "hermes_store.meta",
+        "hermes_store.prune",
+        "hermes_store.recall",
+        "hermes_store.recap",
+        "hermes_store.sample",
+        "hermes_store.stats",
+        "hermes_store.transfer",
+        "hermes_store.trash",
+        "hermes_store.watch",
+    ),
+    "store": ("hermes_store.store",),
+    "facade": ("hermes_store.sessiondb",),
+    "rendering": (
+        "hermes_tui.clipboard",
+        "hermes_tui.keymap",
+        "hermes_tui.messages",
+        "hermes_tui.render",
+        "hermes_tui.themes",
+    ),
+    "widgets": ("hermes_tui.widgets",),
+    "conversation": ("hermes_tui.conversation",),
+    "workers": ("hermes_tui.workers",),
+    "screens": ("hermes_tui.commands", "hermes_tui.screens"),
+    "app": ("hermes_tui.app",),
+    "cli": ("hermes_tui.__main__", "hermes_tui.cli"),
+}
+
+# What the rows above do not say: these rows of hermes_tui show values and never ask the store.
+VALUES_ONLY = ("rendering", "widgets")
+
+# The only foreign packages that the store may import.
+STORE_NEEDS = {"apsw", "yaml"}
+
+_PLACES = {name: row for row, names in enumerate(LAYERS.values()) for name in names}
+_ROWS = tuple(LAYERS)
+
+
+class Import(NamedTuple):
+    """One import statement, as seen from the module that holds it."""
+
+    module: str
+    target: str
+    line: int
+    for_types: bool
+
+    def __str__(self) -> str:
+        return f"{self.module}, line {self.line}, imports {self.target}"
+
+
+def _files() -> dict[str, Path]:
+    """Return every module of both packages by its dotted name."""
+    found = {}
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+FILES = _files()
+
+
+def _row(module: str) -> int | None:
+    """Return the row of the table that a module stands in, by its longest listed prefix."""
+    parts = module.split(".")
+    for length in range(len(parts), 0, -1):
+        row = _PLACES.get(".".join(parts[:length]))
+        if row is not None:
+            return row
+    return None
+
+
+def _target(package: str, name: str) -> str:
+    """Return the module that `from package import name` really loads."""
+    if f"{package}.{name}" in FILES:
+        return f"{package}.{name}"
+    if package == "hermes_store" and name in hermes_store._HOMES:
+        return f"hermes_store.{hermes_store._HOMES[name]}"
+    return package
+
+
+def _type_only_lines(tree: ast.Module) -> set[int]:
+    lines: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            for child in node.body:
+                lines.update(range(child.lineno, (child.end_lineno or child.lineno) + 1))
+    return lines
+
+
+def _origin(module: str, node: ast.ImportFrom) -> str:
+    """Return the absolute name that a `from … import` starts from."""
+    if not node.level:
+        return node.module or ""
+    is_package = FILES[module].name == "__init__.py"
+    base = module.split(".")[: None if is_package and node.level == 1 else is_package - node.level]
+    return ".".join([*base, *([node.module] if node.module else [])])
+
+
+def _imports_of(module: str) -> Iterator[Import]:
+    tree = ast.parse(FILES[module].read_text(encoding="utf-8"))
+    for_types = _type_only_lines(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(module, alias.name, node.lineno, node.lineno in for_types)
+        elif isinstance(node, ast.ImportFrom):
+            origin = _origin(module, node)
+            for alias in node.names:
+                target = _target(origin, alias.name)
+                yield Import(module, target, node.lineno, node.lineno in for_types)
+
+
+def _is_ours(name: str) -> bool:
+    return name.partition(".")[0] in PACKAGES
+
+
+IMPORTS = tuple(each for module in FILES for each in _imports_of(module))
+INNER_IMPORTS = tuple(
+    each
+    for each in IMPORTS
+    # The packages themselves are fronts; what they may load is tested in a process of its own.
+    if _is_ours(each.target) and each.target not in PACKAGES and each.module not in PACKAGES
+)
+
+
+def test_every_module_has_a_layer() -> None:
+    homeless = [name for name in FILES if name not in PACKAGES and _row(name) is None]
+    assert not homeless, (
+        f"{', '.join(homeless)}: in no layer. Add each to the row of LAYERS in "
+        "tests/test_architecture.py that it belongs to: no earlier than anything it imports, "
+        "no later than anything that imports it."
+    )
+
+
+def test_dependencies_point_one_way() -> None:
+    wrong = []
+    for each in INNER_IMPORTS:
+        here, there = _row(each.module), _row(each.target)
+        if here is not None and there is not None and there > here:
+            wrong.append(f"{each}: '{_ROWS[here]}' must not know '{_ROWS[there]}'")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_what_shows_values_never_asks_the_store() -> None:
+    wrong = [
+        str(each)
+        for each in INNER_IMPORTS
+        if (row := _row(each.module)) is not None
+        and _ROWS[row] in VALUES_ONLY
+        and each.target.startswith("hermes_store")
+        and _row(each.target) != 0
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_modules_import_in_no_circle() -> None:
+    graph: dict[str, set[str]] = {name: set() for name in FILES}
+    for each in INNER_IMPORTS:
+        if not each.for_types:
+            graph[each.module].add(each.target)
+    done: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, "A circle: " + " -> ".join((*path, module))
+        if module not in done:
+            for target in sorted(graph.get(module, ())):
+                visit(target, (*path, module))
+            done.add(module)
+
+    for module in FILES:
+        visit(module, ())
+
+
+def test_the_store_is_headless() -> None:
+    allowed = STORE_NEEDS | {"hermes_store"} | sys.stdlib_module_names
+    wrong = [
+        str(each)
+        for each in IMPORTS
+        if each.module.startswith("hermes_store") and each.target.partition(".")[0] not in allowed
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_packages_load_next_to_nothing() -> None:
+    """Importing any module runs its package first, so that one must not pull in others."""
+    allowed = {"hermes_store.version", "importlib", "typing", "__future__"}
+    wrong = [
+        str(each)
+        for each in IMPORTS
+        if each.module in PACKAGES and not each.for_types and each.target not in allowed
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_module_hides_an_import() -> None:
+    """Only the lazy front of the store loads modules by computed names."""
+    wrong = [
+        f"{module}, line {node.lineno}"
+        for module, path in FILES.items()
+        if module != "hermes_store"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Name | ast.Attribute)
+        and (node.id if isinstance(node, ast.Name) else node.attr)
+        in ("__import__", "import_module")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_no_module_grows_too_long(module: str) -> None:
+    with FILES[module].open(encoding="utf-8") as file:
+        lines = sum(1 for _ in file)
+    assert lines <= MAX_LINES, (
+        f"{module} has {lines} lines; {MAX_LINES} are the limit. Split it by what its parts own."
+    )
+
+
+# -- the public names --------------------------------------------------------------------------
+
+
+def test_every_public_name_resolves() -> None:
+    for name in hermes_store.__all__:
+        assert getattr(hermes_store, name) is not None
+
+
+def test_public_names_are_sorted_and_public() -> None:
+    names = hermes_store.__all__
+    assert len(names) == len(set(names))
+    assert list(names) == sorted(names)
+    assert [name for name in names if name.startswith("_")] == ["__version__"]
+    assert set(names) == set(hermes_store._HOMES) | {"__version__"}
+    assert dir(hermes_store) == sorted(names)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = hermes_store.no_such_name
+
+
+# -- what really gets loaded -------------------------------------------------------------------
+
+_LOADED = """\
+import sys, json
+before = set(sys.modules)
+try:
+    {code}
+except SystemExit as end:
+    assert not end.code, end.code
+print("\\n" + json.dumps(sorted(set(sys.modules) - before)))
+"""
+
+
+def _loaded_by(code: str) -> set[str]:
+    """Run code in a process of its own and return the top-level modules that it loaded."""
+    done = subprocess.run(
+        [sys.executable, "-c", _LOADED.format(code=code)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return {name.partition(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
+
+
+def test_importing_the_store_loads_nothing_heavy() -> None:
+    loaded = _loaded_by("import hermes_store")
+    assert "hermes_store" in loaded
+    assert not loaded & {"textual", "rich", "apsw", "yaml", "dataclasses", "hermes_tui"}
+
+
+def test_using_the_store_loads_no_screen() -> None:
+    loaded = _loaded_by("from hermes_store import SessionDB")
+    assert "apsw" in loaded
+    assert not loaded & {"textual", "rich", "hermes_tui"}
+
+
+def test_listing_loads_no_screen(tmp_path: Path) -> None:
+    from hermes_store import SessionDB
+
+    path = tmp_path / "state.db"
+    with SessionDB(path) as db:
+        db.create_session("20260101_120000_abcdef", "cli")
+        db.append_message("20260101_120000_abcdef", "user", "hello")
+    arguments = ["hermes", "sessions", "list", "--db", str(path)]
+    loaded = _loaded_by(
+        f"sys.argv = {arguments!r}; "
+        "import runpy; runpy.run_module('hermes_tui', run_name='__main__', alter_sys=True)"
+    )
+    assert {"hermes_tui", "apsw"} <= loaded
+    assert not loaded & {"textual", "rich"}
+
+
+def test_importing_the_store_is_quick() -> None:
+    """The best of five, so that a busy machine does not decide; 40 ms is the promise."""
+    measure = (
+        "import time; before = time.perf_counter(); import hermes_store; "
+        "print(time.perf_counter() - before)"
+    )
+    seconds = min(
+        float(
+            subprocess.run(
+                [sys.executable, "-c", measure],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=60,
+            ).stdout
+        )
+        for _ in range(5)
+    )
+    assert seconds < 0.040
