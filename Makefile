@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SCALE ?= S
 READY := $(VENV)/.ready
 
 .PHONY: help demo test test-peer bench fmt check clean
@@ -35,7 +36,7 @@ test-peer: $(READY)
 	$(BIN)/pytest -m peer --quiet
 
 bench: $(READY)
-	$(BIN)/python -m bench
+	$(BIN)/python -m bench --scale $(SCALE)
 
 fmt: $(READY)
 	$(BIN)/ruff check --fix .

@@ -160,6 +160,18 @@ class Deleted:
 
 
 @dataclass(frozen=True, slots=True)
+class OptimizeReport:
+    """What tidying up the file did."""
+
+    before_bytes: int
+    after_bytes: int
+    converted: bool = False
+    """Whether the search index was given the smaller layout."""
+    left_alone: bool = False
+    """Whether nothing was done because a newer Hermes owns the file."""
+
+
+@dataclass(frozen=True, slots=True)
 class MaintenanceReport:
     """What an automatic clean-up did, or why it did nothing."""
 

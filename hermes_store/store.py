@@ -36,6 +36,7 @@ from hermes_store.models import (
     MaintenanceReport,
     Message,
     ModelUsage,
+    OptimizeReport,
     Session,
     SessionUsage,
     Stats,
@@ -229,6 +230,12 @@ class Store:
         deleted = deletion.total(deletion.delete_in_steps(self._db.write, members))
         files.remove_session_files(sessions_dir, deleted.session_ids)
         return deleted
+
+    def optimize(self, progress: Progress | None = None) -> OptimizeReport:
+        """Make the file as small and its search as fast as they can be; see docs/storage.md."""
+        report = maintenance.optimize(self._db, progress)
+        self.prepare_search()
+        return report
 
     def auto_maintain(self, config: Config, sessions_dir: Path | None = None) -> MaintenanceReport:
         """Prune as config.yaml says, if it says so and it is time; never raises."""

@@ -315,6 +315,11 @@ class Database:
                         raise
             self._checkpointer.run()
 
+    def truncate_log(self) -> None:
+        """Empty the write-ahead log if nobody else needs it just now."""
+        with self._lock, self._queue.turn(), suppress(apsw.BusyError, apsw.LockedError):
+            self._writable().wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
     def close(self) -> None:
         """Close all connections. Further use raises; closing twice is fine."""
         with self._lock, self._pool_lock:

@@ -262,6 +262,21 @@ def rebuild(
             progress(total - (remaining or 0), total)
 
 
+MERGE_PAGES = 200
+
+
+def merge_step(con: apsw.Connection, table: str, *, first: bool) -> bool:
+    """Merge a little of an index's parts into one; tell whether there is more to do.
+
+    FTS5 could do all of it at once, but holding the write lock for as long as that takes.
+    """
+    before = con.total_changes()
+    pages = -MERGE_PAGES if first else MERGE_PAGES
+    con.execute(f"INSERT INTO {table}({table}, rank) VALUES('merge', ?)", (pages,))
+    # The command itself counts as one change; anything beyond it was work.
+    return con.total_changes() - before >= 2
+
+
 def check(con: apsw.Connection) -> list[str]:
     """Run FTS5's own integrity check, content included; return what it complains of."""
     problems = []

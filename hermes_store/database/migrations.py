@@ -55,7 +55,7 @@ def bring_up_to_date(write: Write, path: Path, progress: Progress | None) -> Non
             _step(tx.connection, target)
     with write() as tx:
         _reconcile(tx.connection, path)
-    _finish_rebuild(write, progress)
+    finish_rebuild(write, progress)
 
 
 def _create(con: apsw.Connection) -> None:
@@ -142,7 +142,9 @@ def _indexes_are_whole(con: apsw.Connection) -> bool:
     return not fulltext.is_external(con) or fulltext.is_intact(con)
 
 
-def _finish_rebuild(write: Write, progress: Progress | None) -> None:
+def finish_rebuild(write: Write, progress: Progress | None) -> None:
+    """Run a re-index that was started, by whom and when ever, to its end."""
+
     def transaction() -> Iterator[apsw.Connection]:
         with write() as tx:
             yield tx.connection

@@ -1,0 +1,172 @@
+"""`make bench`: this store and the real hermes-agent on the same corpus in the same run.
+
+Every figure is printed beside the other side's and as a ratio. Scales: XS to try it out, S
+(1,000 sessions) by default, M (10,000 sessions, 500,000 messages) with `make bench SCALE=M`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from bench import corpus
+from bench.sides import PEER_VERSION, Side
+
+QUERIES = {
+    "common word": ["the", "error", "request"],
+    "rare word": ["vegetarian", "idempotency", "bakery"],
+    "two words": ["return value", "docker deploy"],
+    "phrase": ['"exit code"', '"connection reset"'],
+    "prefix": ["con*", "ret*", "snap*"],
+    "either, without": ["docker OR cache", "docker NOT memory"],
+    "joined name": ["search-api", "auth-service"],
+    "Chinese, 2 signs": ["部署", "索引"],
+    "Chinese, 4 signs": ["生产环境", "数据库迁"],
+    "part of a name": ["okenizerC", "chedul"],
+    "path": ["/srv/www/", "src/ledger.py"],
+    "no hit": ["xyzzyqwert"],
+}
+KEYSTROKES = ["d", "do", "doc", "dock", "docke", "docker", "err", "error", "conn", "the", "部署"]
+
+
+def _ms(seconds: list[float]) -> float:
+    return statistics.median(seconds) * 1000
+
+
+def _p95(seconds: list[float]) -> float:
+    return sorted(seconds)[int(len(seconds) * 0.95)] * 1000
+
+
+def _row(name: str, real: str, ours: str, ratio: str = "", note: str = "") -> None:
+    print(f"{name:<34} {real:>16} {ours:>16} {ratio:>10}  {note}", flush=True)
+
+
+def _load(real: Side, ours: Side, folder: Path, scale: corpus.Scale) -> None:
+    path = folder / "corpus.jsonl"
+    sessions, messages, size = corpus.write(scale, path)
+    print(
+        f"\n{scale.name}: {sessions:,} sessions, {messages:,} messages, {size / 1e6:.0f} MB of text"
+    )
+    _row("", f"real {PEER_VERSION}", "ours", "ratio")
+    took = {}
+    for side in (real, ours):
+        side.ask("open", str(folder / f"{side.name}.db"))
+        took[side.name] = side.ask("load", str(path))
+    _row("bulk load", f"{took['real']:.1f} s", f"{took['ours']:.1f} s",
+         f"{took['real'] / took['ours']:.1f}x")  # fmt: skip
+    sizes = {}
+    for side in (real, ours):
+        side.ask("close")
+        sizes[side.name] = (folder / f"{side.name}.db").stat().st_size
+        side.ask("open", str(folder / f"{side.name}.db"))
+    prepared = ours.ask("prepare")
+    words = folder / "ours.db.vocabulary"
+    _row("file", f"{sizes['real'] / 1e6:.1f} MB", f"{sizes['ours'] / 1e6:.1f} MB",
+         f"{sizes['ours'] / sizes['real']:.3f}", f"+ {words.stat().st_size / 1e6:.1f} MB vocabulary, "
+         f"made in {prepared:.1f} s")  # fmt: skip
+
+
+def _append(real: Side, ours: Side, number: int) -> None:
+    took: dict[str, list[float]] = {"real": [], "ours": []}
+    for chunk in range(number // 500):
+        for side in (real, ours):
+            took[side.name] += side.ask("append", f"bench_{side.name}", 500, chunk * 500)
+    rates = {name: len(each) / sum(each) for name, each in took.items()}
+    _row("append, synchronous full", f"{rates['real']:.0f} /s", f"{rates['ours']:.0f} /s",
+         f"{rates['ours'] / rates['real']:.1f}x")  # fmt: skip
+    _row("  worst single append", f"{max(took['real']) * 1000:.0f} ms",
+         f"{max(took['ours']) * 1000:.0f} ms")  # fmt: skip
+
+
+def _search(real: Side, ours: Side, times: int) -> None:
+    for name, queries in QUERIES.items():
+        took: dict[str, list[float]] = {"real": [], "ours": []}
+        hits = {"real": 0, "ours": 0}
+        for query in queries:
+            for side in (real, ours):
+                seconds, found = side.ask("search", query, times)
+                took[side.name] += seconds
+                hits[side.name] += found
+        speed = _ms(took["real"]) / _ms(took["ours"])
+        _row(f"search: {name}", f"{_ms(took['real']):.1f} ms", f"{_ms(took['ours']):.1f} ms",
+             f"{speed:.1f}x", f"hits {hits['real']} / {hits['ours']}")  # fmt: skip
+    for query in KEYSTROKES:
+        seconds, found = ours.ask("keystrokes", query, times * 3)
+        _row(f"  keystroke '{query}'", "", f"{_ms(seconds):.1f} ms", "",
+             f"p95 {_p95(seconds):.1f} ms, hits {found}")  # fmt: skip
+
+
+def _lists(real: Side, ours: Side) -> None:
+    took = {s.name: [s.ask("list_active", 20) for _ in range(7)] for s in (real, ours)}
+    _row("list 20 by activity", f"{_ms(took['real']):.1f} ms", f"{_ms(took['ours']):.1f} ms",
+         f"{_ms(took['real']) / _ms(took['ours']):.0f}x")  # fmt: skip
+
+
+def _delete(real: Side, ours: Side) -> None:
+    took: dict[str, list[float]] = {"real": [], "ours": []}
+    for place in range(3):
+        for side in (real, ours):
+            side.ask("append", f"big_{place}", 1000, place * 10_000)
+            took[side.name].append(side.ask("delete", f"big_{place}"))
+    _row("delete 1,000 messages", f"{_ms(took['real']):.0f} ms", f"{_ms(took['ours']):.0f} ms",
+         f"{_ms(took['real']) / _ms(took['ours']):.1f}x")  # fmt: skip
+
+
+def _prune(real: Side, ours: Side) -> None:
+    half = (time.time() - corpus.NOW) / 86_400 + 90
+    results = {side.name: side.ask("prune", half) for side in (real, ours)}
+    (slow, gone), (fast, went) = results["real"], results["ours"]
+    _row("prune", f"{slow:.1f} s", f"{fast:.1f} s", f"{slow / fast:.1f}x",
+         f"sessions {gone} / {went}")  # fmt: skip
+
+
+def _contention(folder: Path, seconds: float, names: list[str], label: str) -> float:
+    """Let several processes write to one fresh file; return messages per second."""
+    path = folder / f"{label.replace(' ', '_')}.db"
+    sides = [Side(name) for name in names]
+    for side in sides:
+        side.ask("open", str(path))
+    start = time.time() + 1.0
+    for place, side in enumerate(sides):
+        side.send("append_for", f"writer_{place}", seconds, start)
+    took = [side.answer() for side in sides]
+    for side in sides:
+        side.ask("close")
+        side.__exit__(None, None, None)
+    counts = [len(each) for each in took]
+    mine = [c for c, n in zip(counts, names, strict=True) if n == names[-1]]
+    worst = max(max(t) for t, n in zip(took, names, strict=True) if n == names[-1]) * 1000
+    rate = sum(counts) / seconds
+    print(f"{label:<34} {rate:>9.0f} msg/s, worst wait {worst:.0f} ms, slowest/fastest writer "
+          f"{min(mine) / max(mine):.2f}, counts {counts}", flush=True)  # fmt: skip
+    return rate
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--scale", choices=corpus.SCALES, default="S")
+    parser.add_argument("--times", type=int, default=7, help="repetitions of each search")
+    options = parser.parse_args()
+    scale = corpus.SCALES[options.scale]
+    with tempfile.TemporaryDirectory(prefix="hermes-bench-") as name:
+        folder = Path(name)
+        with Side("real") as real, Side("ours") as ours:
+            _load(real, ours, folder, scale)
+            _append(real, ours, 3_000)
+            ours.ask("prepare")
+            _search(real, ours, options.times)
+            _lists(real, ours)
+            _delete(real, ours)
+            _prune(real, ours)
+        print()
+        theirs = _contention(folder, 4.0, ["real"] * 8, "8 writers, real")
+        own = _contention(folder, 4.0, ["ours"] * 8, "8 writers, ours")
+        print(f"{'':<34} {own / theirs:>9.1f}x messages per second")
+        _contention(folder, 6.0, ["real"] * 2 + ["ours"] * 3, "2 real and 3 of ours on one file")
+
+
+if __name__ == "__main__":
+    main()

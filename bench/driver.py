@@ -1,0 +1,189 @@
+"""Runs on either side: with the real hermes-agent's Python or with ours.
+
+Reads one JSON command a line, answers with one JSON line. Times are measured here, around the
+public call and nothing else. Standard library only, besides the store under test.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+OURS = sys.argv[1] == "ours"
+if OURS:
+    from hermes_store import SessionDB
+else:
+    from hermes_state import SessionDB  # type: ignore[import-not-found, no-redef]
+
+SESSION_FIELDS = ("id", "source", "model", "parent_session_id", "started_at", "ended_at",
+                  "end_reason", "title", "message_count", "system_prompt")  # fmt: skip
+MESSAGE_FIELDS = ("session_id", "role", "content", "tool_call_id", "tool_calls", "tool_name",
+                  "timestamp", "token_count", "finish_reason", "reasoning")  # fmt: skip
+PROMPT = "You are Hermes, a helpful agent. " * 200
+
+
+class Side:
+    """One store under test."""
+
+    def __init__(self) -> None:
+        self.db: Any = None
+        self.path = ""
+
+    def open(self, path: str) -> float:
+        self.path = path
+        started = time.perf_counter()
+        self.db = SessionDB(db_path=Path(path))
+        return time.perf_counter() - started
+
+    def close(self) -> None:
+        self.db.close()
+
+    def load(self, corpus: str) -> float:
+        """Insert the corpus with plain SQL in large transactions; triggers do the indexing."""
+        execute, begin, commit = self._bulk()
+        started = time.perf_counter()
+        waiting = 0
+        begin()
+        with open(corpus, encoding="utf-8") as file:
+            for line in file:
+                session = json.loads(line)
+                session["message_count"] = len(session["messages"])
+                session["system_prompt"] = PROMPT
+                execute(_insert("sessions", SESSION_FIELDS), [session[f] for f in SESSION_FIELDS])
+                for message in session["messages"]:
+                    execute(_insert("messages", MESSAGE_FIELDS), _values(session["id"], message))
+                waiting += len(session["messages"])
+                if waiting > 2_000:
+                    commit()
+                    begin()
+                    waiting = 0
+        commit()
+        return time.perf_counter() - started
+
+    def _bulk(self) -> tuple[Any, Any, Any]:
+        if OURS:
+            import apsw
+
+            con = apsw.Connection(self.path)
+            con.set_busy_timeout(10_000)
+            return con.execute, lambda: con.execute("BEGIN"), lambda: con.execute("COMMIT")
+        import sqlite3
+
+        other = sqlite3.connect(self.path, isolation_level=None, timeout=10)
+        return other.execute, lambda: other.execute("BEGIN"), lambda: other.execute("COMMIT")
+
+    def append(self, session_id: str, number: int, seed: int) -> list[float]:
+        """Append messages one by one and return how long each took."""
+        self.db.ensure_session(session_id, "cli")
+        took = []
+        for place in range(number):
+            text = _text(seed + place)
+            started = time.perf_counter()
+            self.db.append_message(session_id, "user" if place % 2 else "assistant", text)
+            took.append(time.perf_counter() - started)
+        return took
+
+    def append_for(self, session_id: str, seconds: float, start_at: float) -> list[float]:
+        """Append as fast as possible for a while, beginning at a common moment."""
+        self.db.ensure_session(session_id, "cli")
+        while time.time() < start_at:
+            time.sleep(0.001)
+        took: list[float] = []
+        end = start_at + seconds
+        while time.time() < end:
+            started = time.perf_counter()
+            self.db.append_message(session_id, "user", _text(len(took)))
+            took.append(time.perf_counter() - started)
+        return took
+
+    def search(self, query: str, times: int) -> tuple[list[float], int]:
+        took, hits = [], 0
+        for _ in range(times):
+            started = time.perf_counter()
+            hits = len(self.db.search_messages(query, limit=20))
+            took.append(time.perf_counter() - started)
+        return took, hits
+
+    def keystrokes(self, query: str, times: int) -> tuple[list[float], int]:
+        """Search as the browser does: newest first, the last word still being typed."""
+        from hermes_store.search.api import Request
+
+        request = Request(query, typing=True, count=False)
+        took, hits = [], 0
+        for _ in range(times):
+            started = time.perf_counter()
+            hits = len(self.db.search(request).hits)
+            took.append(time.perf_counter() - started)
+        return took, hits
+
+    def prepare(self) -> float:
+        started = time.perf_counter()
+        self.db.prepare_search()
+        return time.perf_counter() - started
+
+    def list_active(self, number: int) -> float:
+        started = time.perf_counter()
+        self.db.list_sessions_rich(limit=number, order_by_last_active=True)
+        return time.perf_counter() - started
+
+    def delete(self, session_id: str) -> float:
+        started = time.perf_counter()
+        self.db.delete_session(session_id)
+        return time.perf_counter() - started
+
+    def prune(self, days: float) -> tuple[float, int]:
+        started = time.perf_counter()
+        gone = self.db.prune_sessions(older_than_days=days)
+        return time.perf_counter() - started, gone
+
+
+def _insert(table: str, names: tuple[str, ...]) -> str:
+    return f"INSERT INTO {table}({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+
+
+def _values(session_id: str, message: dict[str, Any]) -> list[Any]:
+    row = dict(message, session_id=session_id)
+    if isinstance(row["content"], list):
+        row["content"] = "\x00json:" + json.dumps(row["content"])
+    if row.get("tool_calls"):
+        row["tool_calls"] = json.dumps(row["tool_calls"])
+    return [row.get(name) for name in MESSAGE_FIELDS]
+
+
+_WORDS = [
+    "the",
+    "request",
+    "failed",
+    "after",
+    "a",
+    "retry",
+    "because",
+    "of",
+    "token",
+    "and",
+    "cache",
+    "in",
+    "module",
+    "for",
+    "user",
+]
+
+
+def _text(seed: int) -> str:
+    """Return about a kilobyte of text that is different each time."""
+    words = [_WORDS[(seed * 7 + place * 3) % len(_WORDS)] for place in range(150)]
+    words[seed % 150] = f"id{seed:x}"
+    return " ".join(words)
+
+
+def main() -> None:
+    side = Side()
+    for line in sys.stdin:
+        name, arguments = json.loads(line)
+        print(json.dumps(getattr(side, name)(*arguments)), flush=True)
+
+
+main()
