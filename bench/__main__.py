@@ -65,8 +65,8 @@ def _load(real: Side, ours: Side, folder: Path, scale: corpus.Scale) -> None:
     prepared = ours.ask("prepare")
     words = folder / "ours.db.vocabulary"
     _row("file", f"{sizes['real'] / 1e6:.1f} MB", f"{sizes['ours'] / 1e6:.1f} MB",
-         f"{sizes['ours'] / sizes['real']:.3f}", f"+ {words.stat().st_size / 1e6:.1f} MB vocabulary, "
-         f"made in {prepared:.1f} s")  # fmt: skip
+         f"{sizes['ours'] / sizes['real']:.3f}",
+         f"+ {words.stat().st_size / 1e6:.1f} MB vocabulary, made in {prepared:.1f} s")  # fmt: skip
 
 
 def _append(real: Side, ours: Side, number: int) -> None:
@@ -164,6 +164,8 @@ def main() -> None:
         print()
         theirs = _contention(folder, 4.0, ["real"] * 8, "8 writers, real")
         own = _contention(folder, 4.0, ["ours"] * 8, "8 writers, ours")
+        print(f"{'':<34} {own / theirs:>9.1f}x messages per second")
+        own = _contention(folder, 4.0, ["ours-normal"] * 8, "8 writers, ours, normal")
         print(f"{'':<34} {own / theirs:>9.1f}x messages per second")
         _contention(folder, 6.0, ["real"] * 2 + ["ours"] * 3, "2 real and 3 of ours on one file")
 

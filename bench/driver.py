@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-OURS = sys.argv[1] == "ours"
+OURS = sys.argv[1].startswith("ours")
+OPTIONS: dict[str, Any] = {"synchronous": "NORMAL"} if sys.argv[1] == "ours-normal" else {}
 if OURS:
     from hermes_store import SessionDB
 else:
@@ -35,7 +36,7 @@ class Side:
     def open(self, path: str) -> float:
         self.path = path
         started = time.perf_counter()
-        self.db = SessionDB(db_path=Path(path))
+        self.db = SessionDB(db_path=Path(path), **OPTIONS)
         return time.perf_counter() - started
 
     def close(self) -> None:

@@ -38,8 +38,9 @@ class Side:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        python = sys.executable if name == "ours" else str(peer_python())
-        environment = dict(os.environ, PYTHONPATH=str(ROOT) if name == "ours" else "")
+        ours = name.startswith("ours")
+        python = sys.executable if ours else str(peer_python())
+        environment = dict(os.environ, PYTHONPATH=str(ROOT) if ours else "")
         self._process = subprocess.Popen(
             [python, str(ROOT / "bench" / "driver.py"), name],
             stdin=subprocess.PIPE,

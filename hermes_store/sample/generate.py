@@ -104,8 +104,8 @@ class _Maker:
     def _output(self) -> str:
         draw = self._random
         if draw.random() < 0.3:
-            return self._prose(draw.choice((4, 12, 30)))
-        lines = draw.choice((3, 8, 8, 20, 40, 200 if draw.random() < 0.1 else 20))
+            return self._prose(draw.choice((4, 20, 60)))
+        lines = draw.choice((3, 8, 20, 30, 60, 200 if draw.random() < 0.3 else 40))
         return "\n".join(self._fill(draw.choice(phrases.LOG_LINES)) for _ in range(lines))
 
     # -- messages --------------------------------------------------------------------------

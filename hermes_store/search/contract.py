@@ -73,15 +73,17 @@ def _result(tx: Transaction, hit: Hit) -> dict[str, Any]:
 
 def _context(tx: Transaction, hit: Hit) -> list[dict[str, Any]]:
     """Return the message before, the message itself and the one after, cut short."""
-    neighbours = []
-    for compare, order in (("<", "DESC"), ("=", "ASC"), (">", "ASC")):
-        found = tx.one(
-            "SELECT role, content FROM messages m WHERE session_id = ? AND "
-            f"(timestamp, id) {compare} (?, ?) AND {findable(tx)} "
-            f"ORDER BY timestamp {order}, id {order} LIMIT 1",
-            (hit.session_id, hit.timestamp, hit.message_id),
-        )
-        if found is not None:
-            text = contents.readable(contents.decode(found[1])) or ""
-            neighbours.append({"role": found[0], "content": text[:CONTEXT_LENGTH]})
-    return neighbours
+    beside = (
+        "SELECT * FROM (SELECT role, content FROM messages m WHERE session_id = ?1 AND "
+        f"(timestamp, id) {{}} (?2, ?3) AND {findable(tx)} "
+        "ORDER BY timestamp {}, id {} LIMIT 1)"
+    )
+    rows = tx.rows(
+        f"{beside.format('<', 'DESC', 'DESC')} UNION ALL {beside.format('=', 'ASC', 'ASC')} "
+        f"UNION ALL {beside.format('>', 'ASC', 'ASC')}",
+        (hit.session_id, hit.timestamp, hit.message_id),
+    )
+    return [
+        {"role": role, "content": contents.readable(contents.decode(stored))[:CONTEXT_LENGTH]}
+        for role, stored in rows
+    ]

@@ -67,18 +67,20 @@ class Planner:
             self._leaves[node] = analyse(node, self._tokenize)
         return self._leaves[node]
 
-    def tiers(self, root: Node | None) -> tuple[Tier, ...]:
-        """Return the tiers of a tree, whole words first."""
+    def first_tier(self, root: Node | None) -> Tier:
+        """Return the tier of whole words; a scan sees everything anyway and needs no other."""
         if root is None:
-            return (Tier(Cover(scan=True), parts=True),)
+            return Tier(Cover(scan=True), parts=True)
         whole = self._cover(root, parts=False)
-        if whole.scan:
-            # A scan sees everything anyway, so it answers both tiers at once.
-            return (Tier(self._cover(root, parts=True), parts=True),)
+        return Tier(whole, parts=whole.scan)
+
+    def second_tier(self, root: Node | None) -> Tier | None:
+        """Return the tier of parts of words; None where the first one has them all."""
+        first = self.first_tier(root)
+        if root is None or first.parts:
+            return None
         partly = self._cover(root, parts=True)
-        if partly == whole:
-            return (Tier(whole, parts=True),)
-        return (Tier(whole, parts=False), Tier(partly, parts=True))
+        return None if partly == first.cover else Tier(partly, parts=True)
 
     def _cover(self, node: Node, *, parts: bool) -> Cover:
         match node:

@@ -17,8 +17,10 @@ from hermes_store.search.results import Hit
 from hermes_store.search.rows import Found
 from hermes_store.search.run import Search
 
-WINDOW = 2_000
-"""Matches up to which all are ranked, and otherwise the newest so many."""
+WINDOW = 1_000
+"""Matches up to which all are ranked by bm25."""
+RECENT = 500
+"""The newest matches that are ranked where there are more."""
 TEXT_WINDOW = 200
 """Matches that are ranked by reading their text, where no index can do it."""
 
@@ -56,11 +58,12 @@ def ranked(search: Search, number: int, *, weighted: bool) -> Iterator[Found]:
     connection.register_fts5_function("hermes_density", _density)
     many = search.rows.exceeds(table, expression, WINDOW)
     score = f"hermes_density({table})" if many else f"-bm25({table})"
+    window = max(RECENT, number) if many else WINDOW
     if weighted:
         score = f"{score} * {WEIGHT_SQL}"
     seen: set[int] = set()
     with search.stop.watching(connection):
-        for row in search.rows.scored(table, expression, score, window=WINDOW, limit=number):
+        for row in search.rows.scored(table, expression, score, window=window, limit=number):
             seen.add(row.message_id)
             yield row
     if len(seen) < number:

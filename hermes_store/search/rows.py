@@ -172,9 +172,10 @@ class Rows:
     ) -> Iterator[Found]:
         """Yield the best of the newest matches by an SQL score, the best first."""
         conditions, values = self._where()
+        needed = self._conditions or "m." in score
+        joined = f"CROSS JOIN messages m ON m.id = f.rowid {_SESSION}" if needed else ""
         ranked = self._tx.rows(
-            f"SELECT id FROM (SELECT f.rowid AS id, {score} AS score FROM {table} f "
-            f"CROSS JOIN messages m ON m.id = f.rowid {_SESSION} "
+            f"SELECT id FROM (SELECT f.rowid AS id, {score} AS score FROM {table} f {joined} "
             f"WHERE {table} MATCH ? AND {conditions} ORDER BY f.rowid DESC LIMIT {window}) "
             "ORDER BY score DESC, id LIMIT ?",
             (expression, *values, limit),

@@ -30,7 +30,7 @@ from hermes_store.search.vocabulary import TAIL_ROWS, Vocabulary
 CATCH_UP_SECONDS = 0.25
 MAX_ID = 2**62
 
-_READ_ALL = (Tier(Cover(scan=True, exact=False), parts=True),)
+READ_ALL = Tier(Cover(scan=True, exact=False), parts=True)
 
 
 class Search:
@@ -122,7 +122,7 @@ class Search:
         """Yield matches: whole words before parts of words, newest first within each."""
         seen: set[int] = set()
         with self.stop.watching(self._tx.connection):
-            for tier in self._tiers if self._few is None else _READ_ALL:
+            for tier in self._tiers():
                 for row in self._tier(tier):
                     if row.message_id not in seen:
                         seen.add(row.message_id)
@@ -131,9 +131,22 @@ class Search:
                     return
             self.complete = not self.stop.stopped
 
+    def _tiers(self) -> Iterator[Tier]:
+        """Yield the tiers; the second is only planned if the first did not suffice."""
+        if self._few is not None:
+            yield READ_ALL
+            return
+        yield self._first_tier
+        if self._second_tier is not None:
+            yield self._second_tier
+
     @cached_property
-    def _tiers(self) -> tuple[Tier, ...]:
-        return self._planner.tiers(self.root)
+    def _first_tier(self) -> Tier:
+        return self._planner.first_tier(self.root)
+
+    @cached_property
+    def _second_tier(self) -> Tier | None:
+        return self._planner.second_tier(self.root)
 
     def _tier(self, tier: Tier) -> Iterator[Found]:
         if self._few is not None:
@@ -219,7 +232,7 @@ class Search:
         """Return index and expression where one look-up answers the first tier exactly."""
         if self.root is None or self._few is not None:
             return None
-        cover = self._tiers[0].cover
+        cover = self._first_tier.cover
         if cover.scan or not cover.exact or self._tx.caps.rebuild_floor:
             return None
         if cover.vocabulary and self._newest > (self._covered or 0):
@@ -245,7 +258,7 @@ class Search:
     @property
     def single_tier(self) -> bool:
         """Whether whole words are all there is to find, without parts of words."""
-        return len(self._tiers) == 1
+        return self._second_tier is None
 
     def density(self, row: Found) -> float:
         """Return how densely a text has the matches."""

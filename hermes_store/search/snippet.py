@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from hermes_store.search.query import And, Node, Or, Text
-from hermes_store.search.terms import Kind, Leaf
+from hermes_store.search.terms import Kind, Leaf, fold_in_place
 
 WORDS = 40
 """Words in an excerpt, half of them before the match."""
 MAX_CHARACTERS = 400
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[^\W_]+")
+
+Finder = Callable[[str], Iterator[tuple[int, int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,47 +45,80 @@ def wanted_texts(node: Node | None) -> tuple[Text, ...]:
 
 
 class Highlighter:
-    """Finds the matches of some leaves in texts."""
+    """Finds the matches of some leaves in texts.
+
+    Whole words are what a reader looks for; parts of words are marked where there are none.
+    """
 
     def __init__(self, leaves: Iterable[Leaf]) -> None:
-        leaves = tuple(leaves)
-        whole = [_whole_words(leaf) for leaf in leaves if leaf.kind is Kind.WORDS]
-        parts = [re.escape(leaf.node.value) for leaf in leaves if leaf.node.value]
-        # Whole words are what a reader looks for; parts are marked where there are none.
-        self._patterns = tuple(
-            re.compile("|".join(pattern), re.IGNORECASE)
-            for pattern in (whole + _literals(leaves), parts)
-            if pattern
-        )
+        leaves = tuple(leaf for leaf in leaves if leaf.node.value)
+        self._whole = tuple(_finder(leaf) for leaf in leaves)
+        self._parts = tuple(_literal(leaf.needle) for leaf in leaves)
 
     def spans(self, text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
-        """Return where matches begin and end between two places of a text."""
-        stop = len(text) if end is None else end
-        for pattern in self._patterns:
-            found = [m.span() for m in pattern.finditer(text, start, stop) if m.end() > m.start()]
+        """Return where matches begin and end between two places of a text, none overlapping."""
+        stretch = fold_in_place(text[start:end])
+        for finders in (self._whole, self._parts):
+            found = sorted(span for finder in finders for span in finder(stretch))
             if found:
-                return found
+                return [(first + start, last + start) for first, last in _apart(found)]
         return []
 
     def first(self, text: str) -> int | None:
         """Return where the first match begins."""
-        for pattern in self._patterns:
-            found = pattern.search(text)
-            if found is not None:
-                return found.start()
+        folded = fold_in_place(text)
+        for finders in (self._whole, self._parts):
+            starts = [span[0] for finder in finders if (span := next(finder(folded), None))]
+            if starts:
+                return min(starts)
         return None
 
 
-def _literals(leaves: Sequence[Leaf]) -> list[str]:
-    return [re.escape(leaf.node.value) for leaf in leaves if leaf.kind is not Kind.WORDS]
+def _apart(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield sorted spans without those that overlap an earlier one."""
+    reached = -1
+    for first, last in spans:
+        if first >= reached:
+            reached = last
+            yield first, last
 
 
-def _whole_words(leaf: Leaf) -> str:
-    """Return a pattern for the leaf's words in a row, whatever stands between them."""
-    parts = re.findall(r"[^\W_]+", leaf.node.value) or [leaf.node.value]
-    joined = r"[\W_]+".join(re.escape(part) for part in parts)
+def _finder(leaf: Leaf) -> Finder:
+    """Return what finds a leaf's whole words, or the leaf itself where it is no word."""
+    if leaf.kind is not Kind.WORDS:
+        return _literal(leaf.needle)
+    words = _WORD.findall(leaf.needle)
+    if len(words) == 1 and words[0] == leaf.needle:
+        return _single_word(leaf.needle, leaf.prefix)
+    joined = r"[\W_]+".join(re.escape(word) for word in words)
     ending = r"[^\W_]*" if leaf.prefix else r"(?![^\W_])"
-    return rf"(?<![^\W_]){joined}{ending}"
+    pattern = re.compile(rf"(?<![^\W_]){joined}{ending}")
+    return lambda folded: (match.span() for match in pattern.finditer(folded))
+
+
+def _literal(needle: str) -> Finder:
+    def find(folded: str) -> Iterator[tuple[int, int]]:
+        place = folded.find(needle)
+        while place >= 0:
+            yield place, place + len(needle)
+            place = folded.find(needle, place + len(needle))
+
+    return find
+
+
+def _single_word(word: str, prefix: bool) -> Finder:
+    """Return what finds one word; much faster than a pattern, and most queries are words."""
+
+    def find(folded: str) -> Iterator[tuple[int, int]]:
+        for first, last in _literal(word)(folded):
+            if first and folded[first - 1].isalnum():
+                continue
+            while prefix and last < len(folded) and folded[last].isalnum():
+                last += 1
+            if last == len(folded) or not folded[last].isalnum():
+                yield first, last
+
+    return find
 
 
 def excerpt(text: str, highlighter: Highlighter) -> Snippet:
@@ -102,7 +137,7 @@ def excerpt(text: str, highlighter: Highlighter) -> Snippet:
 
 def _window(text: str, position: int) -> tuple[int, int]:
     """Return a stretch of about forty words with a position in its middle."""
-    before = text[max(0, position - 4 * MAX_CHARACTERS) : position]
+    before = text[max(0, position - MAX_CHARACTERS) : position]
     offset = position - len(before)
     earlier = [match.start() + offset for match in _WORD.finditer(before)]
     later = []

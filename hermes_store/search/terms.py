@@ -84,6 +84,17 @@ def fold(text: str) -> str:
     return text.lower()
 
 
+def fold_in_place(text: str) -> str:
+    """Return folded text of the same length, so that places in one are places in the other.
+
+    A few letters become longer in lower case (İ); they stay as they are here.
+    """
+    folded = text.lower()
+    if len(folded) == len(text):
+        return folded
+    return "".join(low if len(low := char.lower()) == 1 else char for char in text)
+
+
 def tokenizer(con: apsw.Connection) -> Tokenize:
     """Return the function that splits text into words just as the word index does."""
     split = con.fts5_tokenizer("unicode61", [])

@@ -1,0 +1,86 @@
+"""If grep finds it, search finds it: in every layout, whatever the text, wherever it stands."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_store import Store
+from hermes_store.search import plan
+from tests.store.search import corpus
+from tests.store.search.corpus import Judge, found
+from tests.store.search.layouts import LAYOUTS, TAIL_MODULES
+
+SEED = 11
+MESSAGES = 160
+NEEDLES = 120
+PAIRS = 40
+
+Case = tuple[Store, Judge]
+
+
+@pytest.fixture(scope="module", params=LAYOUTS)
+def case(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Case]:
+    """The same messages in one layout after the other, and what a plain scan says of them."""
+    path = tmp_path_factory.mktemp("layout") / "state.db"
+    with LAYOUTS[request.param](path, corpus.some_messages(SEED, MESSAGES)) as store:
+        with store._db.read() as tx:
+            said = corpus.scan(tx)
+        yield store, Judge(said)
+
+
+def complaints(store: Store, judge: Judge, needles: list[str]) -> list[str]:
+    """Return the needles whose messages are not those that a scan finds."""
+    wrong = []
+    for needle in needles:
+        ids = found(store, f'"{needle}"')
+        assert len(ids) == len(set(ids))
+        missed, extra = judge.must(needle) - set(ids), set(ids) - judge.may(needle)
+        if missed or extra:
+            wrong.append(f"{needle!r} misses {sorted(missed)}, has too many: {sorted(extra)}")
+    return wrong
+
+
+def test_every_part_of_every_text_is_found(case: Case) -> None:
+    store, judge = case
+    assert not complaints(store, judge, corpus.some_needles(judge.said, SEED, NEEDLES))
+
+
+@pytest.mark.parametrize("joined", ["{} {}", "{} OR {}", "{} NOT {}", "{} -{}", "({}) AND ({})"])
+def test_every_combination_of_two_is_found(case: Case, joined: str) -> None:
+    store, judge = case
+    rng = random.Random(joined)
+    wrong = []
+    for number in range(PAIRS):
+        said = rng.choice(judge.said)
+        one, *others = corpus.some_needles([said], number, 3)
+        other = others[0] if "OR" not in joined and number % 2 else rng.choice(others)
+        ids = set(found(store, joined.format(f'"{one}"', f'"{other}"')))
+        if "OR" in joined:
+            least, most = judge.must(one) | judge.must(other), judge.may(one) | judge.may(other)
+        elif "NOT" in joined or "-" in joined:
+            banned = judge.kept_out(other)
+            least, most = judge.must(one) - banned, judge.may(one) - banned
+        else:
+            least, most = judge.must(one) & judge.must(other), judge.may(one) & judge.may(other)
+        if least - ids or ids - most:
+            wrong.append(f"{one!r}, {other!r}: misses {least - ids}, too many {ids - most}")
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", ["external", "external, list behind", "inline", "rebuilding"])
+def test_small_limits_change_nothing(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in TAIL_MODULES:
+        monkeypatch.setattr(module, "TAIL_ROWS", 3)
+    monkeypatch.setattr(plan, "MAX_TERMS", 5)
+    with LAYOUTS[name](tmp_path / "state.db", corpus.some_messages(SEED + 1, MESSAGES)) as store:
+        with store._db.read() as tx:
+            judge = Judge(corpus.scan(tx))
+        assert not complaints(store, judge, corpus.some_needles(judge.said, SEED, NEEDLES))
