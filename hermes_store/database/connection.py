@@ -21,6 +21,7 @@ import apsw
 from hermes_store import errors
 from hermes_store.database import migrations
 from hermes_store.database.checkpoint import SIZE_LIMIT, Checkpointer
+from hermes_store.database.durability import LogSync, configure
 from hermes_store.database.opening import create_file, guard_close
 from hermes_store.database.probe import Capabilities, probe
 from hermes_store.database.queueing import WriterQueue
@@ -82,6 +83,7 @@ class Database:
         self._cookie = -1
         self._writer: apsw.Connection | None = None
         self._queue = WriterQueue(path)
+        self._log_sync: LogSync | None = None
         if path.is_dir():
             raise errors.NotADatabase(
                 f"{path} is a folder. Give the path of the database file in it."
@@ -217,6 +219,7 @@ class Database:
             if con.in_transaction:
                 yield Transaction(con, self._capabilities(con))
                 return
+            before = con.total_changes()
             with self._queue.turn():
                 self._begin(con)
                 try:
@@ -227,6 +230,8 @@ class Database:
                         con.execute("ROLLBACK")
                     raise
                 self._checkpointer.run_if_due()
+            if self._log_sync is not None and con.total_changes() != before:
+                self._log_sync.wait()
 
     def _writable(self) -> apsw.Connection:
         if self._closed:
@@ -266,7 +271,6 @@ class Database:
             con.set_busy_handler(_wait_a_little(TRY_SECONDS))
             guard_close(con)
             con.execute("PRAGMA foreign_keys = ON")
-            con.execute(f"PRAGMA synchronous = {synchronous}")
             con.execute(f"PRAGMA journal_size_limit = {SIZE_LIMIT}")
             con.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
             self._checkpointer = Checkpointer(con, self.path)
@@ -274,6 +278,7 @@ class Database:
             self._refuse_strangers(con)
             if not probe(con).foreign:
                 self._use_log(con)
+            self._log_sync = configure(con, self.path, full=synchronous == "FULL")
             if not probe(con).foreign and not migrations.is_current(con):
                 migrations.bring_up_to_date(self.write, self.path, progress)
         except BaseException:
@@ -335,3 +340,5 @@ class Database:
                 self._writer.close()
                 self._writer = None
             self._queue.close()
+            if self._log_sync is not None:
+                self._log_sync.close()

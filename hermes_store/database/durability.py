@@ -1,0 +1,54 @@
+"""Making commits survive a power failure without holding everybody up.
+
+With `synchronous = FULL` SQLite waits for the disk while it holds the write lock. Here a commit
+is written as with NORMAL, the lock goes to the next writer, and only then this writer waits for
+the log to reach the disk. Nobody is told of a commit before it is safe, but one wait of the disk
+serves all commits that came before it.
+
+The log is opened as a file of its own for that. It carries none of SQLite's locks, so opening
+and closing it is harmless, unlike the database and its shared memory.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import apsw
+
+
+class LogSync:
+    """Waits for the write-ahead log of one database to reach the disk."""
+
+    def __init__(self, database: Path) -> None:
+        self._path = database.with_name(database.name + "-wal")
+        self._descriptor: int | None = None
+        self._identity: tuple[int, int] | None = None
+
+    def wait(self) -> None:
+        """Return when everything in the log is safe."""
+        found = os.stat(self._path)
+        identity = (found.st_dev, found.st_ino)
+        if identity != self._identity:
+            self.close()
+            self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            self._identity = identity
+        assert self._descriptor is not None
+        os.fdatasync(self._descriptor)
+
+    def close(self) -> None:
+        """Close the log."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+        self._descriptor, self._identity = None, None
+
+
+def configure(con: apsw.Connection, database: Path, *, full: bool) -> LogSync | None:
+    """Set how safe commits are; return what to wait for after each, if anything.
+
+    Where there is no log, or no way to wait for a single file, SQLite's own FULL does it.
+    """
+    logged = con.execute("PRAGMA journal_mode").get == "wal" and hasattr(os, "fdatasync")
+    own = full and logged
+    con.execute(f"PRAGMA synchronous = {'FULL' if full and not own else 'NORMAL'}")
+    return LogSync(database) if own else None
