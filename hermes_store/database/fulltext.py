@@ -150,6 +150,12 @@ def is_external(con: apsw.Connection) -> bool:
     return all(tables.get(name) == sql for name, sql in TABLES.items())
 
 
+def is_mixed(con: apsw.Connection) -> bool:
+    """Tell whether just one of the tables has this layout: somebody replaced the other."""
+    tables = stored(con, "table")
+    return len({tables.get(name) == sql for name, sql in TABLES.items()}) > 1
+
+
 def is_intact(con: apsw.Connection) -> bool:
     """Tell whether views and triggers are the declared ones, so that the index can be trusted.
 
@@ -259,7 +265,7 @@ def rebuild(
         for con in transaction():
             remaining = rebuild_step(con)
         if progress is not None:
-            progress(total - (remaining or 0), total)
+            progress(total - (remaining - 1 if remaining else 0), total)
 
 
 MERGE_PAGES = 200

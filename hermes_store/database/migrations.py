@@ -139,6 +139,8 @@ def _indexes_are_whole(con: apsw.Connection) -> bool:
     """Tell whether both indexes are there and, where they are this store's, untouched."""
     if not fulltext.TABLES.keys() <= fulltext.stored(con, "table").keys():
         return False
+    if fulltext.is_mixed(con):
+        return False
     return not fulltext.is_external(con) or fulltext.is_intact(con)
 
 
