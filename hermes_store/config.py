@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 from hermes_store.errors import ConfigError
 from hermes_store.paths import hermes_home
@@ -31,11 +31,28 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 def _setting(
-    default: Any, explanation: str, *, choices: tuple[str, ...] = (), least: int = 0
+    default: Any,
+    explanation: str,
+    *,
+    choices: tuple[str, ...] = (),
+    least: int = 0,
+    name: str | None = None,
 ) -> Any:
-    return field(
-        default=default,
-        metadata={"explanation": explanation, "choices": choices, "least": least},
+    rules = {"explanation": explanation, "choices": choices, "least": least, "name": name}
+    return field(default=default, metadata=rules)
+
+
+def key_of(setting: Field[Any]) -> str:
+    """Return the name of a setting in config.yaml; Python's own words get another in code."""
+    return setting.metadata["name"] or setting.name
+
+
+def known_keys() -> tuple[str, ...]:
+    """Return the full names of all settings, such as sessions.auto_prune."""
+    return tuple(
+        f"{section}.{key_of(setting)}"
+        for section, kind in get_type_hints(Config).items()
+        for setting in fields(kind)
     )
 
 
@@ -66,6 +83,31 @@ class DisplayConfig:
         "'full' shows a recap of the conversation, 'minimal' one line.",
         choices=("full", "minimal"),
     )
+    resume_exchanges: int = _setting(10, "How many exchanges a recap shows.")
+    resume_max_user_chars: int = _setting(300, "Where a recap cuts what you said.", least=1)
+    resume_max_assistant_chars: int = _setting(200, "Where a recap cuts an answer.", least=1)
+    resume_max_assistant_lines: int = _setting(3, "How many lines of an answer it shows.", least=1)
+    resume_skip_tool_only: bool = _setting(
+        False, "Leave answers out of a recap that only call tools."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeConfig:
+    """What takes a session over when you resume it."""
+
+    with_: str = _setting(
+        "auto",
+        "'auto' takes the Hermes Agent that is installed, and otherwise the built-in chat; "
+        "'agent' and 'builtin' insist on one of them.",
+        choices=("auto", "agent", "builtin"),
+        name="with",
+    )
+    command: tuple[str, ...] = _setting(
+        (),
+        "A command of your own instead, as a list; {session_id} stands for the session, "
+        "for example [hermes, --resume, '{session_id}'].",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +116,7 @@ class Config:
 
     sessions: SessionsConfig = field(default_factory=SessionsConfig)
     display: DisplayConfig = field(default_factory=DisplayConfig)
+    resume: ResumeConfig = field(default_factory=ResumeConfig)
 
 
 def load_config(home: Path | None = None) -> Config:
@@ -138,19 +181,22 @@ class _Reader:
         values = {}
         hints = get_type_hints(kind)
         for setting in fields(kind):
-            found = self.child(node, setting.name)
+            key = key_of(setting)
+            found = self.child(node, key)
             if found is not None:
                 values[setting.name] = self._value(
-                    f"{name}.{setting.name}", found, hints[setting.name], setting.metadata
+                    f"{name}.{key}", found, hints[setting.name], setting.metadata
                 )
         return kind(**values)
 
     def _value(self, key: str, node: Any, kind: Any, rules: Any) -> Any:
         value = self._plain(key, node)
-        wanted = get_origin(kind) or (get_args(kind)[0] if get_args(kind) else kind)
+        wanted = get_origin(kind) or kind
+        if wanted is tuple:
+            return self._texts(key, node, value)
         # bool is an int to Python, but "retention_days: yes" is a mistake to a person.
         if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-            names = {bool: "true or false", int: "a whole number", str: "text", tuple: "a list"}
+            names = {bool: "true or false", int: "a whole number", str: "text"}
             raise self._wrong(key, node, f"must be {names[wanted]}, not {value!r}")
         if rules["choices"] and value not in rules["choices"]:
             choices = " or ".join(f"'{choice}'" for choice in rules["choices"])
@@ -158,6 +204,14 @@ class _Reader:
         if wanted is int and value < rules["least"]:
             raise self._wrong(key, node, f"must be at least {rules['least']}, not {value}")
         return value
+
+    def _texts(self, key: str, node: Any, value: Any) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise self._wrong(key, node, "must be a list of texts, such as [one, two]")
+        return tuple(self._substituted(key, node, each) for each in value)
+
+    def _substituted(self, key: str, node: Any, text: str) -> str:
+        return _VARIABLE.sub(lambda found: self._variable(key, node, found[1]), text)
 
     def _plain(self, key: str, node: Any) -> Any:
         import yaml
@@ -167,7 +221,7 @@ class _Reader:
         except (yaml.YAMLError, *_PARSER_TROUBLE):
             raise self._wrong(key, node, "has a value that cannot be understood") from None
         if isinstance(value, str):
-            value = _VARIABLE.sub(lambda found: self._variable(key, node, found[1]), value)
+            value = self._substituted(key, node, value)
         return value
 
     def _variable(self, key: str, node: Any, name: str) -> str:

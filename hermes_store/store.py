@@ -15,11 +15,13 @@ from typing import Any, Self
 from hermes_store import (
     deletion,
     files,
+    insights,
     lineage,
     listing,
     maintenance,
     messages,
     paths,
+    recap,
     sessions,
     stats,
     titles,
@@ -28,6 +30,7 @@ from hermes_store.config import Config, load_config
 from hermes_store.database.connection import Database, Progress, Synchronous
 from hermes_store.database.probe import Capabilities
 from hermes_store.errors import SessionNotFound
+from hermes_store.insights import Insights
 from hermes_store.models import (
     Conversation,
     Deleted,
@@ -121,6 +124,17 @@ class Store:
                     return sessions.get(tx, named)
             return sessions.get(tx, sessions.resolve_id(tx, wanted))
 
+    def find_to_resume(self, wanted: str) -> Session:
+        """Return the session to go on with when a person names one.
+
+        That is the newest continuation of what was named, and if that has no messages, the
+        child that has them.
+        """
+        named = self.find_session(wanted)
+        with self._db.read() as tx:
+            tip = lineage.compression_tip(tx, named.id)
+            return sessions.get(tx, lineage.resume_target(tx, tip))
+
     def start_session(
         self,
         session_id: str,
@@ -171,6 +185,11 @@ class Store:
         with self._db.read() as tx:
             return list(messages.iterate(tx, session_id))
 
+    def recap(self, session_id: str, limits: recap.Limits | None = None) -> recap.Recap:
+        """Return what was said last in a session, short enough for a glance."""
+        with self._db.read() as tx:
+            return recap.build(messages.iterate(tx, session_id), limits)
+
     # -- search ----------------------------------------------------------------------------
 
     def search(self, request: Request | str) -> SearchResult:
@@ -214,6 +233,11 @@ class Store:
         """Return tokens and cost by model, the dearest first."""
         with self._db.read() as tx:
             return stats.by_model(tx)
+
+    def insights(self, *, days: int = 30, source: str | None = None, now: float) -> Insights:
+        """Return habits and costs of the sessions begun in the last days."""
+        with self._db.read() as tx:
+            return insights.gather(tx, days=days, source=source, now=now)
 
     def heaviest_sessions(self, limit: int = 10) -> tuple[SessionUsage, ...]:
         """Return the sessions with the highest token usage."""

@@ -175,7 +175,8 @@ class _Maker:
         moment = start + 1
         for _ in range(rounds):
             said += self._exchange(topic, moment)
-            moment = said[-1]["timestamp"] + self._random.uniform(5, 400)
+            later = said[-1]["timestamp"] + self._random.uniform(5, 400)
+            moment = min(later, max(said[-1]["timestamp"] + 1, self._now - 60))
         return tuple(said)
 
     # -- sessions --------------------------------------------------------------------------

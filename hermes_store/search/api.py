@@ -168,13 +168,14 @@ class _Runner:
         return tuple(hit for group in page for hit in group.hits), page, messages, conversations
 
     def _until_enough(self, running: Search, wanted: int) -> tuple[list[Found], bool]:
-        """Return matches until they belong to enough sessions, and whether there are more."""
+        """Return matches until they belong to enough conversations, and whether there are more."""
         found: list[Found] = []
-        seen: set[str] = set()
+        roots: dict[str, str] = {}
         for row in running.found():
             found.append(row)
-            seen.add(row.session_id)
-            if len(seen) > wanted or len(found) >= SEEN_FOR_GROUPS:
+            if row.session_id not in roots:
+                roots |= grouping.roots(self._tx, [row.session_id])
+            if len(set(roots.values())) > wanted or len(found) >= SEEN_FOR_GROUPS:
                 return found, True
         return found, self._stop.stopped
 

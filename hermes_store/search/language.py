@@ -90,6 +90,9 @@ def _tokens(text: str, notes: list[Diagnostic]) -> list[_Token]:
         elif text[position] == "(":
             tokens.append(_Token("(", Span(position, position + 1)))
             position, depth = position + 1, depth + 1
+        elif text.startswith("-(", position):
+            tokens.append(_Token("not", Span(position, position + 1), "-"))
+            position += 1
         elif text[position] == ")" and depth:
             tokens.append(_Token(")", Span(position, position + 1)))
             position, depth = position + 1, depth - 1
@@ -109,7 +112,8 @@ def _token_at(text: str, start: int, depth: int, notes: list[Diagnostic]) -> _To
             span = Span(start, end)
             return _Token("field", span, value, name=name, negated=found[1] == "-")
         _hint_at_field(found, notes)
-    negated = text[start] == "-" and start + 1 < len(text) and not text[start + 1].isspace()
+    # Two dashes begin an option such as --force, and an arrow is an arrow.
+    negated = text[start] == "-" and text[start + 1 : start + 2].strip("->") != ""
     value, end, quoted, prefix = _value_at(text, start + negated, depth, notes)
     span = Span(start, end)
     if not quoted and not negated and value in ("AND", "OR", "NOT"):
@@ -221,8 +225,13 @@ class _Parser:
         self._place = 0
 
     def parse(self) -> Node | None:
-        root = self._or(0)
-        return root
+        parts = []
+        while self._peek() is not None:
+            part = self._or(0)
+            parts += [] if part is None else [part]
+            # Only a bracket that closes nothing, of groups deeper than allowed, ends it early.
+            self._place += 1
+        return _join(And, parts)
 
     def _peek(self) -> _Token | None:
         return self._tokens[self._place] if self._place < len(self._tokens) else None

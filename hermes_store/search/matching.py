@@ -59,6 +59,6 @@ def _leaf_matches(leaf: Leaf, candidate: Candidate, *, parts: bool) -> bool:
         return contained
     if parts and contained:
         return True
-    if not contained and len(leaf.tokens) == 1 and candidate.folded.isascii():
+    if not contained and leaf.tokens == (leaf.needle,) and candidate.folded.isascii():
         return False  # a plain word that is not contained does not stand there either
     return leaf.stands_in(candidate.tokens)

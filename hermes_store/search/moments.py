@@ -1,4 +1,4 @@
-"""Dates as people type them: 7d, 2026-01-01, yesterday, march, 14:30."""
+"""Times as people type them: 7d, 12h, 2026-01-31, 2026-01, yesterday, monday."""
 
 from __future__ import annotations
 
@@ -29,12 +29,16 @@ def span(text: str, now: float) -> tuple[float, float] | None:
     ago = _AGO.match(wanted)
     try:
         if ago is not None:
-            return (present - int(ago[1]) * _UNITS[ago[2]]).timestamp(), now
+            length = int(ago[1]) * _UNITS[ago[2]]
+            if ago[2] in ("min", "m", "h"):
+                return now - length.total_seconds(), now
+            # Days are days of the calendar, also when the clocks changed in between.
+            return (present - length).timestamp(), now
         days = _calendar(wanted, present.date())
         if days is not None:
             first, last = (datetime.combine(day, datetime.min.time()) for day in days)
             return first.timestamp(), last.timestamp()
-        moment = datetime.fromisoformat(wanted)
+        moment = datetime.fromisoformat(wanted.upper())
     except (ValueError, OverflowError, OSError):
         return None
     return moment.timestamp(), moment.timestamp()

@@ -7,6 +7,7 @@ words. A scan, reading messages newest first, is the cover of last resort.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ from hermes_store.database.fulltext import TRIGRAM
 from hermes_store.database.probe import FullText
 from hermes_store.database.transaction import Transaction
 from hermes_store.search.query import And, Field, Node, Not, Or, Text
+from hermes_store.search.snippet import wanted_texts
 from hermes_store.search.terms import Kind, Leaf, Tokenize, analyse
 from hermes_store.search.vocabulary import Vocabulary, may_be_unlisted
 
@@ -21,6 +23,9 @@ MAX_TERMS = 400
 """Words that a prefix or part may stand for; beyond that most messages match and a scan is fast."""
 NATIVE_PREFIX = 3
 """Letters from which on FTS5's own prefix search is bearable."""
+ALL_TEXT_SINCE = 11
+"""The schema version whose indexes were the first to hold tool names and tool calls."""
+_ESCAPED = re.compile(r'[\x00-\x1f"\\]')
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,11 @@ class Planner:
         if root is None or first.parts:
             return None
         partly = self._cover(root, parts=True)
-        return None if partly == first.cover else Tier(partly, parts=True)
+        # The same look-ups, but a test of their texts that lets parts of words pass, are a tier.
+        tested = not partly.exact and any(
+            self.leaf(text).kind is Kind.WORDS for text in wanted_texts(root)
+        )
+        return Tier(partly, parts=True) if tested or partly != first.cover else None
 
     def _cover(self, node: Node, *, parts: bool) -> Cover:
         match node:
@@ -131,8 +140,9 @@ class Planner:
         if leaf.kind is Kind.SIGNS:
             return SCAN
         if leaf.kind is Kind.CJK:
-            return self._cjk(leaf)
-        if caps.words is FullText.NONE:
+            # The copy of others ends at NUL, where multimodal content begins: read those too.
+            return SCAN if parts and caps.trigram is FullText.INLINE else self._cjk(leaf)
+        if caps.words is FullText.NONE or caps.version < ALL_TEXT_SINCE:
             return SCAN
         whole = self._words(leaf)
         return _either([whole, self._parts(leaf)]) if parts else whole
@@ -146,7 +156,7 @@ class Planner:
         listed = self._vocabulary is not None and not may_be_unlisted(leaf.tokens[0])
         if len(leaf.tokens) == 1 and self._vocabulary is not None and listed:
             found = self._vocabulary.starting_with(leaf.tokens[0], MAX_TERMS + 1)
-            if len(found) <= MAX_TERMS:
+            if found is not None and len(found) <= MAX_TERMS:
                 return _any_of([leaf.tokens[0], *found], exact=True)
         if len(leaf.tokens[-1]) >= NATIVE_PREFIX:
             return Cover(words=f"{phrase} *")
@@ -157,7 +167,7 @@ class Planner:
         if self._tx.caps.trigram not in (FullText.EXTERNAL, FullText.INLINE):
             return SCAN
         needle = leaf.needle
-        if "\0" in needle or '"' in needle or "\n" in needle:
+        if self._tx.caps.version < ALL_TEXT_SINCE or _ESCAPED.search(needle):
             return SCAN  # stored escaped in the index where the content is multimodal
         if len(needle) >= 3:
             return Cover(trigram=quote(needle))
@@ -187,8 +197,6 @@ class Planner:
 
     def _parts(self, leaf: Leaf) -> Cover:
         """Cover messages that contain the leaf letter for letter, also inside of words."""
-        if self._tx.caps.trigram is FullText.INLINE and len(leaf.needle) >= 3:
-            return Cover(trigram=quote(leaf.needle))
         if self._vocabulary is None or self._tx.caps.words is FullText.COLUMNS:
             return SCAN
         opens, closes = self._edges(leaf)
@@ -198,8 +206,10 @@ class Planner:
 
     def _edges(self, leaf: Leaf) -> tuple[bool, bool]:
         """Tell whether the leaf may begin and end in the middle of a word."""
-        needle = leaf.needle
-        return bool(self._tokenize(needle[0])), bool(self._tokenize(needle[-1]))
+        first, last = leaf.needle[0], leaf.needle[-1]
+        # An accent that stands alone is no word, but words go on across it.
+        opens, closes = (len(self._tokenize(f"x{edge}x")) == 1 for edge in (first, last))
+        return opens, closes
 
     def _inside_word(self, leaf: Leaf, opens: bool, closes: bool) -> Cover:
         token = leaf.tokens[0]
@@ -239,7 +249,7 @@ class Planner:
             if len(token) < 3:
                 return None
             found = self._vocabulary.containing(token, MAX_TERMS + 1)
-        if len(found) > MAX_TERMS:
+        if found is None or len(found) > MAX_TERMS:
             return None
         return found if closes else [term for term in found if term.endswith(token)]
 

@@ -50,8 +50,10 @@ def ranked(search: Search, number: int, *, weighted: bool) -> Iterator[Found]:
     """Yield matches, the most relevant ones first; `number` is how many will be used."""
     lookup = search.single_lookup()
     if lookup is None:
-        rows = list(islice(search.found(), TEXT_WINDOW + number))
-        yield from sorted(rows, key=lambda row: -search.density(row) * weight(row))
+        rows = search.found()
+        newest = list(islice(rows, TEXT_WINDOW))
+        yield from sorted(newest, key=lambda row: -search.density(row) * weight(row))
+        yield from rows
         return
     table, expression = lookup
     connection = search.connection

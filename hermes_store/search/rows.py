@@ -43,6 +43,11 @@ class Found:
         return f"{self.content or ''} {self.tool_name or ''} {self.tool_calls or ''}"
 
 
+def _as_text(stored: Any) -> str | None:
+    """Return a stored text; other programs now and then store bytes."""
+    return stored.decode("utf-8", "replace") if isinstance(stored, bytes) else stored
+
+
 class Rows:
     """The messages of a file under some conditions, in one direction of time."""
 
@@ -86,7 +91,7 @@ class Rows:
             (*flag_values, *values, *condition_values),
         )
         for row in rows:
-            yield Found(texts, row[10:], *row[:10])
+            yield Found(texts, row[10:], *row[:8], *map(_as_text, row[8:10]))
 
     def lookup(
         self, table: str, expression: str, low: int, high: int, *, exact: bool

@@ -59,12 +59,13 @@ class Search:
         self._covered = self._usable_vocabulary(vocabulary)
         self._vocabulary = vocabulary if self._covered is not None else None
         self._planner = Planner(tx, self._tokenize, self._vocabulary)
-        conditions, self.root = self._hoist(root)
+        self._conditions: dict[Field, Condition] = {}
+        conditions, self.root = self._hoist(self._understood(root))
         self._mixed = _fields_in(self.root)
         self.rows = Rows(
             tx,
             [Condition(findable(tx), session=False), *extra, *conditions],
-            [self._condition(field) for field in self._mixed],
+            [self._conditions[field] for field in self._mixed],
             oldest_first=oldest_first,
             texts=texts,
         )
@@ -74,22 +75,33 @@ class Search:
 
     # -- conditions ------------------------------------------------------------------------
 
-    def _condition(self, field: Field) -> Condition:
-        try:
-            return fields.condition(self._tx, field, self._now)
-        except FieldProblem as problem:
-            self.diagnostics.append(fields.diagnose(field, problem))
-            return Condition("1")
+    def _understood(self, node: Node | None) -> Node | None:
+        """Leave the fields out whose value makes no sense, and say so."""
+        match node:
+            case Field():
+                try:
+                    self._conditions[node] = fields.condition(self._tx, node, self._now)
+                except FieldProblem as problem:
+                    self.diagnostics.append(fields.diagnose(node, problem))
+                    return None
+                return node
+            case Not():
+                negated = self._understood(node.part)
+                return None if negated is None else replace(node, part=negated)
+            case And() | Or():
+                parts = tuple(p for each in node.parts if (p := self._understood(each)) is not None)
+                return replace(node, parts=parts) if len(parts) > 1 else next(iter(parts), None)
+            case _:
+                return node
 
     def _hoist(self, root: Node | None) -> tuple[list[Condition], Node | None]:
         """Take the fields that all hits must satisfy out of the tree, as SQL conditions."""
         match root:
             case Field():
-                return [self._condition(root)], None
+                return [self._conditions[root]], None
             case Not(part=Field() as field):
-                condition = self._condition(field)
-                negated = f"NOT COALESCE({condition.sql}, 0)" if condition.sql != "1" else "1"
-                return [replace(condition, sql=negated)], None
+                condition = self._conditions[field]
+                return [replace(condition, sql=f"NOT COALESCE({condition.sql}, 0)")], None
             case And():
                 conditions: list[Condition] = []
                 rest: list[Node] = []
@@ -153,26 +165,25 @@ class Search:
             streams = [self._tested(self.rows.with_ids(self._few), tier)]
         else:
             streams = [
-                rows if exact else self._tested(rows, tier)
-                for rows, exact in self._streams(tier.cover)
+                rows if exact else self._tested(rows, tier) for rows, exact in self._streams(tier)
             ]
         sign = 1 if self._oldest_first else -1
         return heapq.merge(*streams, key=lambda row: sign * row.message_id)
 
-    def _streams(self, cover: Cover) -> Iterator[tuple[Iterator[Found], bool]]:
-        """Yield the streams of a cover and whether each holds matches only."""
+    def _streams(self, tier: Tier) -> Iterator[tuple[Iterator[Found], bool]]:
+        """Yield the streams of a tier and whether each holds matches only."""
+        cover = tier.cover
         floor = self._tx.caps.rebuild_floor or 0
-        if cover.scan:
-            yield self.rows.scan(0, MAX_ID, *self._cheap_test()), cover.exact
+        overlong = self._overlong(tier) if cover.vocabulary else []
+        if cover.scan or overlong is None:
+            yield self.rows.scan(0, MAX_ID, *self._cheap_test()), cover.scan and cover.exact
             return
         high = MAX_ID
         if cover.vocabulary and self._covered is not None:
             # Words of newer messages may be missing from the vocabulary.
             high = self._covered
             yield self.rows.since(high + 1), False
-            assert self._vocabulary is not None
-            overlong = [i for i in self._vocabulary.overlong(TAIL_ROWS) if i <= high]
-            yield self.rows.with_ids(overlong), False
+            yield self.rows.with_ids([i for i in overlong if i <= high]), False
         if cover.words:
             found = self.rows.lookup(WORDS, cover.words, floor, high, exact=cover.exact)
             yield found, cover.exact
@@ -181,6 +192,11 @@ class Search:
             yield found, cover.exact
         if floor:
             yield self.rows.scan(0, floor - 1, *self._cheap_test()), False
+
+    def _overlong(self, tier: Tier) -> list[int] | None:
+        """Return the messages with words too long to list; the last tier looks at all of them."""
+        assert self._vocabulary is not None
+        return self._vocabulary.overlong(-1 if tier.parts else TAIL_ROWS)
 
     def _cheap_test(self) -> tuple[str, list[Any]]:
         """Return an SQL test that no match fails, so that most texts need not leave SQLite."""
@@ -200,7 +216,7 @@ class Search:
                 tests.append(
                     f"({text} LIKE ? ESCAPE '\\' OR length({text}) <> length(CAST({text} AS BLOB)))"
                 )
-                values.append(fields.like(part.value))
+                values.append(fields.like(part.value.strip()))
         return " AND ".join(tests), values
 
     def _tested(self, rows: Iterator[Found], tier: Tier) -> Iterator[Found]:

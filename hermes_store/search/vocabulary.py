@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -28,12 +29,13 @@ TAIL_ROWS = 1_000
 """Messages that a search reads through itself rather than bringing the list up to date."""
 MAX_TERM = 64
 STEP_ROWS = 1_000
-_BASE64 = re.compile(r"base64,[A-Za-z0-9+/=]+")
-_LATIN = re.compile("[0-9a-z]")
-_HASH = re.compile(r"(?=.*\d)[0-9a-f]{6,}|\d+")
+# Pictures; not "import base64,hashlib".
+_BASE64 = re.compile(r"base64,[A-Za-z0-9+/=]{100,}")
+_HASH = re.compile("(?=.*[0-9])[0-9a-f]{6,}|[0-9]+")
 _HASH_PART = re.compile("[0-9a-f]+")
-_FORMAT = 2
+_FORMAT = 3
 
+_TABLES = ("parts", "terms", "overlong", "facts")
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS terms(id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE)",
     "CREATE VIRTUAL TABLE IF NOT EXISTS parts USING fts5(term, content='terms', "
@@ -87,9 +89,11 @@ class Vocabulary:
             con.execute("PRAGMA journal_mode = WAL")
             con.execute("PRAGMA synchronous = OFF")
             found = con.execute("PRAGMA user_version").get
-            if found not in (0, _FORMAT):
-                raise apsw.CorruptError("a vocabulary of another format")
+            if not isinstance(found, int) or found > _FORMAT:
+                raise apsw.CorruptError("a vocabulary of a newer format")
             with con:
+                for table in _TABLES if found < _FORMAT else ():
+                    con.execute(f"DROP TABLE IF EXISTS {table}")
                 for sql in _SCHEMA:
                     con.execute(sql)
                 con.execute(f"PRAGMA user_version = {_FORMAT}")
@@ -107,57 +111,55 @@ class Vocabulary:
             if con is None:
                 return None
             try:
-                return _covered(con, tx)
+                covered = _covered(con, tx)
+            except apsw.Error:
+                return None
+        # Ids are given once, so a file that has given fewer is an older copy put in its place
+        # (or this snapshot is older than the list); what it has been told since is unknown.
+        given = tx.value("SELECT seq FROM sqlite_sequence WHERE name = 'messages'")
+        return None if given is not None and given < covered else covered
+
+    def _ask(self, sql: str, values: tuple[str | int, ...]) -> list[Any] | None:
+        """Return the first column of a query; None if the file is damaged."""
+        with self._lock:
+            if self._con is None:
+                return None
+            try:
+                return [value for (value,) in self._con.execute(sql, values)]
             except apsw.Error:
                 return None
 
-    def starting_with(self, prefix: str, limit: int) -> list[str]:
-        """Return words that begin with a prefix, up to a limit."""
-        with self._lock:
-            if self._con is None:
-                return []
-            rows = self._con.execute(
-                "SELECT term FROM terms WHERE term >= ? AND term < ? LIMIT ?",
-                (prefix, prefix + "\U0010ffff", limit),
-            )
-            return [str(term) for (term,) in rows]
+    def starting_with(self, prefix: str, limit: int) -> list[str] | None:
+        """Return words that begin with a prefix, up to a limit; None if nobody can tell."""
+        return self._ask(
+            "SELECT term FROM terms WHERE term >= ? AND term < ? LIMIT ?",
+            (prefix, prefix + "\U0010ffff", limit),
+        )
 
-    def containing(self, part: str, limit: int) -> list[str]:
+    def containing(self, part: str, limit: int) -> list[str] | None:
         """Return words that contain three or more letters in a row, up to a limit."""
         grams = {part[place : place + 3] for place in range(len(part) - 2)}
         match = " AND ".join('"' + gram.replace('"', '""') + '"' for gram in sorted(grams))
-        with self._lock:
-            if self._con is None or not grams:
-                return []
-            rows = self._con.execute(
-                "SELECT term FROM parts WHERE parts MATCH ? AND instr(term, ?) LIMIT ?",
-                (match, part, limit),
-            )
-            return [str(term) for (term,) in rows]
+        return self._ask(
+            "SELECT term FROM parts WHERE parts MATCH ? AND instr(term, ?) LIMIT ?",
+            (match, part, limit),
+        )
 
     def sharing_letters(self, word: str, limit: int) -> list[str]:
         """Return words that share three letters in a row with a word, the likeliest first."""
         grams = {word[place : place + 3] for place in range(len(word) - 2)}
         match = " OR ".join('"' + gram.replace('"', '""') + '"' for gram in sorted(grams))
-        with self._lock:
-            if self._con is None or not grams:
-                return []
-            rows = self._con.execute(
-                "SELECT term FROM parts WHERE parts MATCH ? "
-                "AND length(term) BETWEEN ? AND ? LIMIT ?",
-                (match, len(word) - 2, len(word) + 2, limit),
-            )
-            return [str(term) for (term,) in rows]
+        found = self._ask(
+            "SELECT term FROM parts WHERE parts MATCH ? AND length(term) BETWEEN ? AND ? LIMIT ?",
+            (match, len(word) - 2, len(word) + 2, limit),
+        )
+        return found or []
 
-    def overlong(self, limit: int) -> list[int]:
-        """Return the newest messages that hold words too long for the list."""
-        with self._lock:
-            if self._con is None:
-                return []
-            rows = self._con.execute(
-                "SELECT message_id FROM overlong ORDER BY message_id DESC LIMIT ?", (limit,)
-            )
-            return [int(message_id) for (message_id,) in rows]
+    def overlong(self, limit: int) -> list[int] | None:
+        """Return the newest messages that hold words too long for the list; -1 is no limit."""
+        return self._ask(
+            "SELECT message_id FROM overlong ORDER BY message_id DESC LIMIT ?", (limit,)
+        )
 
     # -- keeping up ------------------------------------------------------------------------
 
@@ -211,7 +213,7 @@ def _covered(con: apsw.Connection, tx: Transaction) -> int:
     replaced = ends_as is not None and ends_as != _fact(con, "identity")
     if replaced or newest < covered - TAIL_ROWS:
         with con:
-            for table in ("terms", "overlong", "facts"):
+            for table in _TABLES[1:]:
                 con.execute(f"DELETE FROM {table}")
             con.execute("INSERT INTO parts(parts) VALUES('rebuild')")
         return 0
@@ -224,9 +226,7 @@ def _is_listed(term: str) -> bool:
     One wholly in CJK is found by its trigrams. Numbers and hashes are endless and would be
     most of the list; see `may_be_unlisted`.
     """
-    if CJK.search(term):
-        return _LATIN.search(term) is not None
-    return _HASH.fullmatch(term) is None
+    return bool(CJK.sub("", term)) and _HASH.fullmatch(term) is None
 
 
 def may_be_unlisted(part: str) -> bool:

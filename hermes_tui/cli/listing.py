@@ -1,78 +1,120 @@
-"""`hermes sessions list`: recent sessions as a plain table."""
+"""`hermes sessions list`: recent conversations as a plain table."""
 
 from __future__ import annotations
 
-import tempfile
-import time
-from datetime import datetime
+import argparse
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from hermes_store import SessionDB
-from hermes_store.errors import DatabaseMissing
-from hermes_store.sources import describe
-from hermes_store.text import clean
+from hermes_store import paths
+from hermes_store.errors import DatabaseMissing, InvalidInput
+from hermes_store.sources import describe as source_names
+from hermes_tui.cli.context import Context
+from hermes_tui.cli.output import Column, plain, relative_time
 
-DEMO_SESSIONS = 60
 NOTHING = "No sessions found."
+HIDDEN_SOURCES = ("tool",)
+FIELDS = (
+    "id",
+    "title",
+    "preview",
+    "source",
+    "model",
+    "started_at",
+    "last_active",
+    "ended_at",
+    "end_reason",
+    "message_count",
+    "tool_call_count",
+)
 
 
-def relative_time(moment: float | None, now: float) -> str:
-    """Return how long ago a moment was, in the words people use."""
-    if not moment:
-        return "?"
-    ago = now - moment
-    if ago < 60:
-        return "just now"
-    if ago < 3_600:
-        return f"{int(ago // 60)}m ago"
-    if ago < 86_400:
-        return f"{int(ago // 3_600)}h ago"
-    if ago < 2 * 86_400:
-        return "yesterday"
-    if ago < 7 * 86_400:
-        return f"{int(ago // 86_400)}d ago"
-    return f"{datetime.fromtimestamp(moment):%Y-%m-%d}"
+def describe(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `list`."""
+    parser.add_argument("--source", help="only this source, such as telegram")
+    parser.add_argument("--limit", type=int, default=20, help="how many (default: 20, 0: all)")
+    parser.add_argument("--all-profiles", action="store_true", help="the sessions of all profiles")
+    parser.epilog = (
+        "examples:\n  hermes sessions list --source telegram --limit 50\n"
+        "  hermes sessions list --json | jq -r '.sessions[].id'"
+    )
 
 
-def show(path: Path | None, source: str | None, limit: int) -> int:
-    """Print the recent sessions of a database."""
-    try:
-        with SessionDB(path, read_only=True) as db:
-            _print(db, source, limit)
-    except DatabaseMissing:
-        print(NOTHING)
+def run(options: argparse.Namespace, context: Context) -> int:
+    """Print the sessions that were active last."""
+    if options.limit < 0:
+        raise InvalidInput(f"--limit must be 0 or more, not {options.limit}.")
+    if options.all_profiles:
+        rows = _of_all_profiles(options, context)
+    else:
+        rows = list(_rows(options, context))
+    if context.printer.as_json:
+        keys = ("profile", *FIELDS) if options.all_profiles else FIELDS
+        context.printer.data("sessions", sessions=[_chosen(row, keys) for row in rows])
+    elif rows:
+        _print(context, rows, profiles=options.all_profiles)
+    else:
+        context.printer.line(NOTHING)
     return 0
 
 
-def show_demo(source: str | None, limit: int) -> int:
-    """Print generated sample sessions from a database that is gone afterwards."""
-    from hermes_store.sample.generate import create
-
-    with tempfile.TemporaryDirectory(prefix="hermes-demo-") as folder:
-        path = Path(folder) / "state.db"
-        create(path, DEMO_SESSIONS, now=time.time())
-        return show(path, source, limit)
-
-
-def _print(db: SessionDB, source: str | None, limit: int) -> None:
-    hidden = () if source else ("tool",)
-    rows = db.list_sessions_rich(
-        source=source, exclude_sources=hidden, limit=limit, order_by_last_active=True
-    )
-    if not rows:
-        print(NOTHING)
+def _rows(options: argparse.Namespace, context: Context) -> Iterator[dict[str, Any]]:
+    try:
+        with context.store() as store:
+            yield from store.list_sessions_rich(
+                source=options.source,
+                exclude_sources=() if options.source else HIDDEN_SOURCES,
+                limit=options.limit or -1,
+                order_by_last_active=True,
+            )
+    except DatabaseMissing:
         return
-    now = time.time()
+
+
+def profile_contexts(context: Context) -> Iterator[tuple[str, Context]]:
+    """Yield every profile that has a database, the root first."""
+    for name in ("default", *paths.profiles(context.home)):
+        home = paths.profile_home(name, context.home)
+        database: Path = paths.database_path(home)
+        if database.exists():
+            yield name, replace(context, home=home, database=database)
+
+
+def _of_all_profiles(options: argparse.Namespace, context: Context) -> list[dict[str, Any]]:
+    rows = [
+        row | {"profile": name}
+        for name, each in profile_contexts(context)
+        for row in _rows(options, each)
+    ]
+    rows.sort(key=lambda row: -row["last_active"])
+    return rows[: options.limit or None]
+
+
+def _chosen(row: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    return {key: row.get(key) for key in keys} | (
+        {"root_id": row["_lineage_root_id"]} if "_lineage_root_id" in row else {}
+    )
+
+
+def _print(context: Context, rows: list[dict[str, Any]], *, profiles: bool) -> None:
     titled = any(row["title"] for row in rows)
+    columns = [Column("Last Active", 13), Column("ID", 0)]
     if titled:
-        print(f"{'Title':<32} {'Preview':<40} {'Last Active':<13} ID")
+        columns = [Column("Title", 32), Column("Preview", 40), *columns]
     else:
-        print(f"{'Preview':<50} {'Last Active':<13} {'Src':<6} ID")
-    print("─" * (110 if titled else 95))
-    for row in rows:
-        preview, when = clean(row["preview"]), relative_time(row["last_active"], now)
-        if titled:
-            title = clean(row["title"] or "—")
-            print(f"{title[:30]:<32} {preview[:38]:<40} {when:<13} {row['id']}")
-        else:
-            print(f"{preview[:48]:<50} {when:<13} {describe(row['source']).short:<6} {row['id']}")
+        columns = [Column("Preview", 50), columns[0], Column("Src", 6), columns[1]]
+    if profiles:
+        columns.insert(0, Column("Profile", 12))
+    context.printer.table(columns, (_cells(context, row, titled, profiles) for row in rows))
+
+
+def _cells(context: Context, row: dict[str, Any], titled: bool, profiles: bool) -> list[str]:
+    when = relative_time(row["last_active"], context.now)
+    preview = plain(row["preview"])
+    if titled:
+        cells = [row["title"] or "—", preview, when, row["id"]]
+    else:
+        cells = [preview, when, source_names(row["source"]).short, row["id"]]
+    return [row["profile"], *cells] if profiles else cells

@@ -1,52 +1,120 @@
-"""The argument tree of `hermes`, and the one place that turns errors into exit codes."""
+"""From the command line to a verb, and the one place that turns errors into exit codes.
+
+What is not this program's own goes unchanged to the next `hermes` on PATH (see `neighbour`).
+"""
 
 from __future__ import annotations
 
 import argparse
+import difflib
+import importlib
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
-from hermes_store.errors import StoreError
+from hermes_store.errors import InvalidInput, StoreError
 from hermes_store.version import __version__
+from hermes_tui.cli import context as surroundings
+from hermes_tui.cli.output import complain
+from hermes_tui.cli.verbs import EXAMPLES, VERBS
 
-DONE, REFUSED = 0, 1
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="hermes", description="Browse and look after your conversations with Hermes Agent."
-    )
-    parser.add_argument("--version", action="version", version=f"hermes-sessions {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    sessions = commands.add_parser("sessions", help="list, search and look after sessions")
-    verbs = sessions.add_subparsers(dest="verb", required=True, metavar="VERB")
-    for name, about in (
-        ("list", "list recent sessions"),
-        ("browse", "look through all sessions"),
-    ):
-        verb = verbs.add_parser(name, help=about, description=about.capitalize() + ".")
-        verb.add_argument("--source", help="only sessions of this source, such as telegram")
-        verb.add_argument("--limit", type=int, default=20, help="how many (default: 20)")
-        verb.add_argument("--db", type=Path, help="another database file")
-        if name == "browse":
-            verb.add_argument("--demo", action="store_true", help="use generated sample sessions")
-    return parser
+DONE, REFUSED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
-    from hermes_tui.cli import listing
-
-    options = _parser().parse_args(arguments)
     try:
-        if getattr(options, "demo", False):
-            return listing.show_demo(options.source, options.limit)
-        return listing.show(options.db, options.source, options.limit)
+        return _dispatch(list(arguments))
+    except InvalidInput as error:
+        complain(str(error))
+        return USAGE
     except StoreError as error:
-        print(f"hermes: {error}", file=sys.stderr)
+        complain(str(error))
         return REFUSED
+    except KeyboardInterrupt:
+        complain("Stopped. What was finished until then stays; nothing is half done.")
+        return INTERRUPTED
     except BrokenPipeError:
-        # The reader of a pipe such as `| head` has seen enough.
-        sys.stderr.close()
+        # The reader of a pipe such as `| head` has seen enough; let nobody flush into it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+
+
+def _dispatch(arguments: list[str]) -> int:
+    called_as = Path(sys.argv[0]).name
+    if called_as == "hermes-sessions" and arguments and arguments[0] in VERBS:
+        arguments = ["sessions", *arguments]
+    first = arguments[0] if arguments else ""
+    if first in ("--version", "-V"):
+        print(f"hermes-sessions {__version__}")
+        return DONE
+    if first in ("--help", "-h"):
+        _overview().print_help()
+        return DONE
+    if first == "sessions":
+        return _sessions(arguments[1:])
+    if first == "insights":
+        return _verb("insights", "hermes insights", arguments[1:])
+    from hermes_tui.cli import neighbour, resume
+
+    if resume.is_meant(arguments):
+        return resume.run(arguments)
+    return neighbour.take_over(arguments)
+
+
+def _overview() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hermes",
+        description="Browse, search and look after your conversations with Hermes Agent.",
+        epilog="Other commands go to the Hermes Agent that is installed.\n\n" + EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", "-V", action="store_true", help="print the version")
+    parser.add_argument(
+        "-c",
+        "--continue",
+        metavar="NAME",
+        nargs="?",
+        help="resume the last, or a named one",
+    )
+    parser.add_argument("-r", "--resume", metavar="SESSION", help="resume by id, prefix or title")
+    commands = parser.add_argument_group("commands")
+    commands.add_argument("sessions", nargs="?", help="everything about sessions; try sessions -h")
+    commands.add_argument("insights", nargs="?", help="tokens, costs and habits, with charts")
+    return parser
+
+
+def _sessions(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print("usage: hermes sessions VERB …\n\nverbs:")
+        width = max(map(len, VERBS))
+        for name, verb in VERBS.items():
+            print(f"  {name:<{width}}  {verb.about}")
+        print(f"\n'hermes sessions VERB --help' says more about each.\n\n{EXAMPLES}", end="")
+        return DONE
+    name, *rest = arguments
+    if name not in VERBS:
+        near = difflib.get_close_matches(name, VERBS, n=1)
+        hint = f"Did you mean '{near[0]}'?" if near else "'hermes sessions --help' lists them."
+        complain(f"There is no verb '{name}' for sessions. {hint}")
+        return USAGE
+    return _verb(name, f"hermes sessions {name}", rest)
+
+
+def _verb(name: str, usage: str, arguments: list[str]) -> int:
+    verb = VERBS[name]
+    module: ModuleType = importlib.import_module(f"hermes_tui.cli.{verb.module}")
+    parser = argparse.ArgumentParser(
+        prog=usage,
+        description=verb.about[0].upper() + verb.about[1:] + ".",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.describe(parser)
+    surroundings.add_options(parser, reports=verb.reports)
+    options = parser.parse_args(arguments)
+    context = surroundings.from_options(options)
+    code: int = module.run(options, context)
+    context.printer.flush()
+    return code

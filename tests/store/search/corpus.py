@@ -27,14 +27,14 @@ FRAGMENTS = (
     "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "0x7fff", "550e8400-e29b-41d4-a716-446655440000",
     "😀", "👩‍👩‍👧", "🏳️‍🌈", "✓", "→", "…", "café", "cafe\u0301", "nai\u0308ve", "Ünïcode",
     "straße", "ΟΔΟΣ", "οδός", "Привет", "мир", "שלום", "مرحبا", "٣٤٥٦٧", "हिन्दी", "ไทย",
-    "前回の設定", "設定", "確認", "中", "数据库连接", "データベース", "ﾃﾞｰﾀ", "한국어", "설정을", "ㅋㅋㅋ",
-    "使用Python编写", "v2版本", "中яблоко文", "第3章", "Ｆｕｌｌ", "ｗｉｄｔｈ", "１２３", "，", "。", "「引用」",
-    "目录\\文件", "列\t表", "x" * 70, "k" * 65 + "needle" + "y" * 20, "base64,SGVsbG8gd29ybGQ=",
+    "前回の設定", "設定", "確認", "中", "数据库连接", "データベース", "ﾃﾞｰﾀ", "한국어",
+    "설정을", "ㅋㅋㅋ",     "使用Python编写", "v2版本", "中яблоко文", "第3章", "Ｆｕｌｌ", "ｗｉｄｔｈ", "１２３",
+    "，", "。", "「引用」",     "目录\\文件", "列\t表", "x" * 70, "k" * 65 + "needle" + "y" * 20, "base64,SGVsbG8gd29ybGQ=",
     "<b>&amp;</b>", "{'key': 'value'}", "SELECT * FROM t;", "AND", "OR", "NOT", "NEAR(a b)", "*",
     "--force", "-x", "(group)", "title:x", "^start", "'single'", "\0", "a\0b",
 )  # fmt: skip
 SEPARATORS = (" ", " ", " ", "", "", "\n", ", ", "_", "-", "/", ".", "\t", "，")
-TOOLS = (None, None, None, "terminal", "web_search", "execute_code", "読む")
+TOOLS = (None, None, None, "terminal", "web_search", "execute_code", "読むfile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,7 @@ def needles_in(text: str, rng: random.Random, number: int) -> Iterator[str]:
 def some_needles(said: Sequence[Said], seed: int, number: int) -> list[str]:
     """Return needles from all over the stored texts."""
     rng = random.Random(seed)
+    said = [each for each in said if each.text.strip(' "')]
     found: list[str] = []
     while len(found) < number:
         found += needles_in(rng.choice(said).text, rng, 2)

@@ -1,0 +1,76 @@
+"""What every command needs to know: which home, which database, how to print."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hermes_store import paths
+from hermes_store.errors import InvalidInput
+from hermes_tui.cli.output import Printer
+
+if TYPE_CHECKING:
+    from hermes_store.config import Config
+    from hermes_store.database.connection import Synchronous
+    from hermes_store.sessiondb import SessionDB
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The surroundings of one command."""
+
+    home: Path
+    database: Path
+    printer: Printer
+    now: float
+
+    @contextmanager
+    def store(self, *, read_only: bool = True) -> Iterator[SessionDB]:
+        """Open the database for the length of the block, as config.yaml says."""
+        from hermes_store.sessiondb import SessionDB
+
+        quick = not read_only and self.config().sessions.synchronous == "normal"
+        synchronous: Synchronous = "NORMAL" if quick else "FULL"
+        with SessionDB(self.database, read_only, synchronous=synchronous) as store:
+            yield store
+
+    def config(self) -> Config:
+        """Read the settings of the home folder."""
+        from hermes_store.config import load_config
+
+        return load_config(self.home)
+
+
+def add_options(parser: argparse.ArgumentParser, *, reports: bool) -> None:
+    """Add the options that say where to look and how to answer."""
+    place = parser.add_argument_group("where to look")
+    place.add_argument("--home", type=Path, metavar="DIR", help="another home than ~/.hermes")
+    place.add_argument("--profile", metavar="NAME", help="a profile inside the home")
+    place.add_argument("--db", type=Path, metavar="FILE", help="one database file")
+    if reports:
+        parser.add_argument("--json", action="store_true", help="answer as JSON, for scripts")
+
+
+def from_options(options: argparse.Namespace) -> Context:
+    """Work out the surroundings from the command line and the environment."""
+    home: Path | None = getattr(options, "home", None)
+    profile: str | None = getattr(options, "profile", None)
+    database: Path | None = getattr(options, "db", None)
+    if database is not None and (home is not None or profile is not None):
+        raise InvalidInput("--db names a file by itself; leave --home and --profile out.")
+    base = (home or paths.hermes_home()).expanduser()
+    if profile is not None:
+        base = paths.profile_home(profile, base)
+    if database is not None:
+        base = database.expanduser().parent
+    return Context(
+        home=base,
+        database=database.expanduser() if database is not None else paths.database_path(base),
+        printer=Printer(as_json=getattr(options, "json", False)),
+        now=time.time(),
+    )

@@ -1,0 +1,117 @@
+"""`hermes insights`: tokens, costs and habits, with charts in the terminal."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import asdict
+
+from hermes_store.errors import DatabaseMissing, InvalidInput
+from hermes_store.insights import WEEKDAYS, Insights
+from hermes_store.sources import describe as source_names
+from hermes_tui.cli.context import Context
+from hermes_tui.cli.output import fit, plain
+
+BAR = 24
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_LEVELS = "▁▂▃▄▅▆▇█"
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `insights`."""
+    parser.add_argument("--days", type=int, default=30, help="how far back (default: 30)")
+    parser.add_argument("--source", help="only this source, such as telegram")
+
+
+def run(options: argparse.Namespace, context: Context) -> int:
+    """Print the figures of the last days."""
+    if options.days < 1:
+        raise InvalidInput(f"--days must be at least 1, not {options.days}.")
+    try:
+        with context.store() as store:
+            found = store.insights(days=options.days, source=options.source, now=context.now)
+    except DatabaseMissing as error:
+        context.printer.line(str(error))
+        return 0
+    if context.printer.as_json:
+        context.printer.data("insights", **asdict(found), total_tokens=found.total_tokens)
+    elif not found.sessions:
+        source = f" (source: {plain(options.source)})" if options.source else ""
+        context.printer.line(f"No sessions found in the last {options.days} days{source}.")
+    else:
+        _print(context, found)
+    return 0
+
+
+def bar(share: float, width: int = BAR) -> str:
+    """Return a bar for a share between 0 and 1, to an eighth of a column."""
+    eighths = round(max(0.0, min(1.0, share)) * width * 8)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(width)
+
+
+def sparkline(values: Iterable[int]) -> str:
+    """Return one small column for each value."""
+    numbers = list(values)
+    top = max(numbers, default=0)
+    return "".join(_LEVELS[round(n / top * 7)] if n else "·" for n in numbers)
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time in the unit that fits."""
+    if seconds < 60:
+        return f"{seconds:.0f}s"
+    if seconds < 3_600:
+        return f"{seconds / 60:.0f}m"
+    if seconds < 86_400:
+        return f"{seconds // 3_600:.0f}h {seconds % 3_600 // 60:.0f}m"
+    return f"{seconds / 86_400:.1f}d"
+
+
+def _print(context: Context, found: Insights) -> None:
+    line, strong, dim = context.printer.line, context.printer.strong, context.printer.dim
+    source = f", {source_names(found.source).label}" if found.source else ""
+    line(strong(f"The last {found.days} days{source}"))
+    line(f"  sessions {found.sessions:,} · messages {found.messages:,} "
+         f"({found.user_messages:,} yours) · tool calls {found.tool_calls:,}")  # fmt: skip
+    line(f"  tokens {found.total_tokens:,} ({found.input_tokens:,} in, {found.output_tokens:,} "
+         f"out, {found.cache_tokens:,} cached) · cost ${found.cost_usd:,.2f}")  # fmt: skip
+    line(f"  active on {found.active_days} days, {found.best_streak} in a row at best · "
+         f"open for {duration(found.active_seconds)}")  # fmt: skip
+    line(f"  {sparkline(number for _, number in found.by_day[-60:])}")
+    _models(context, found)
+    if len(found.sources) > 1:
+        named = [(source_names(name).label, number) for name, number in found.sources]
+        _bars(context, "Sources", named)
+    _bars(context, "Tools", found.tools)
+    _bars(context, "Weekdays", list(zip(WEEKDAYS, found.weekdays, strict=True)))
+    line(strong("Hours"))
+    line(f"  {sparkline(found.hours)}")
+    line(dim("  0     6     12    18"))
+    line(strong("Notable"))
+    for each in found.notable:
+        value = duration(each.value) if each.kind == "longest" else f"{each.value:,.0f}"
+        name = plain(each.title) if each.title else ""
+        line(f"  {each.kind:<16} {value:>10}  {each.session_id}  {name}".rstrip())
+
+
+def _models(context: Context, found: Insights) -> None:
+    context.printer.line(context.printer.strong("Models"))
+    top = max((model.input_tokens + model.output_tokens for model in found.models), default=0)
+    for model in found.models:
+        tokens = model.input_tokens + model.output_tokens
+        name = fit(plain(model.model.rsplit("/", 1)[-1]), 24)
+        context.printer.line(
+            f"  {name} {bar(tokens / top if top else 0)} {tokens:>12,} tokens "
+            f"${model.cost_usd:>8,.2f}  {model.sessions} sessions"
+        )
+
+
+def _bars(context: Context, heading: str, values: Iterable[tuple[str, int]]) -> None:
+    rows = list(values)
+    top = max((number for _, number in rows), default=0)
+    if not top:
+        return
+    context.printer.line(context.printer.strong(heading))
+    for name, number in rows:
+        context.printer.line(f"  {fit(plain(name), 16)} {bar(number / top)} {number:>6,}")

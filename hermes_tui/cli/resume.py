@@ -1,0 +1,164 @@
+"""`hermes -c` and `hermes -r`: find the session, show where it stood, hand over.
+
+A name may be an id, a title (its newest continuation is meant) or the beginning of an id, and
+needs no quotes. What goes on with the session is the command of `resume.command`, or the Hermes
+Agent that is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_store.config import Config
+from hermes_store.errors import DatabaseMissing
+from hermes_store.models import Session
+from hermes_store.recap import Limits, Recap
+from hermes_store.sessiondb import SessionDB
+from hermes_tui.cli import context as surroundings
+from hermes_tui.cli import neighbour
+from hermes_tui.cli.context import Context
+from hermes_tui.cli.output import complain, plain, plural
+
+CONTINUE, RESUME = ("-c", "--continue"), ("-r", "--resume")
+_OWN_WITH_VALUE = ("--home", "--profile", "--db")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a command line that resumes asks for."""
+
+    name: str | None
+    """The session's id, title or prefix; None for the one used last."""
+    options: argparse.Namespace
+    rest: tuple[str, ...]
+    """Arguments for whoever takes over."""
+
+
+def is_meant(arguments: Sequence[str]) -> bool:
+    """Tell whether a command line resumes a session: `-c`, `-r`, also after `chat`."""
+    left = list(arguments)
+    while left and left[0] in _OWN_WITH_VALUE:
+        del left[:2]
+    if left and left[0] == "chat":
+        return any(_flag(argument) for argument in left)
+    return bool(left) and _flag(left[0]) is not None
+
+
+def _flag(argument: str) -> str | None:
+    name = argument.split("=", 1)[0]
+    return name if name in CONTINUE + RESUME else None
+
+
+def parse(arguments: Sequence[str]) -> Wish:
+    """Take a command line that resumes apart."""
+    options = argparse.Namespace(home=None, profile=None, db=None, print=False)
+    words: list[str] = []
+    rest: list[str] = []
+    left = [argument for argument in arguments if argument != "chat"]
+    naming = False
+    while left:
+        argument = left.pop(0)
+        if _flag(argument):
+            naming = True
+            words += argument.split("=", 1)[1:]
+        elif argument == "--print":
+            options.print, naming = True, False
+        elif argument in _OWN_WITH_VALUE and left:
+            value = left.pop(0)
+            setattr(options, argument[2:], value if argument == "--profile" else Path(value))
+            naming = False
+        elif naming and not argument.startswith("-"):
+            words.append(argument)
+        else:
+            rest.append(argument)
+            naming = False
+    return Wish(" ".join(words) or None, options, tuple(rest))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Resume the session that a command line means."""
+    wish = parse(arguments)
+    return resume(wish, surroundings.from_options(wish.options))
+
+
+def resume(wish: Wish, context: Context) -> int:
+    """Resume a session: recap, then hand over; with --print only the recap."""
+    config = context.config()
+    try:
+        with context.store() as store:
+            session = _find(store, wish.name)
+            if session is None:
+                return 1
+            recap = store.recap(session.id, limits(config))
+    except DatabaseMissing as error:
+        complain(str(error))
+        return 1
+    if wish.options.print:
+        _show(config, session, recap)
+        return 0
+    command = successor(config, session.id)
+    if command is None:
+        return 1
+    with context.store(read_only=False) as store:
+        store.reopen_session(session.id)
+    _show(config, session, recap)
+    return neighbour.hand_over([*command, *wish.rest])
+
+
+def _find(store: SessionDB, name: str | None) -> Session | None:
+    if name is not None:
+        return store.find_to_resume(name)
+    last = store.search_sessions(source="cli", limit=1)
+    if not last:
+        complain(
+            "There is no earlier session of the terminal to continue. "
+            "'hermes sessions list' shows those of other sources."
+        )
+        return None
+    return store.find_to_resume(last[0]["id"])
+
+
+def limits(config: Config) -> Limits:
+    """Return how much a recap shows, as config.yaml says."""
+    display = config.display
+    return Limits(
+        exchanges=display.resume_exchanges,
+        user_characters=display.resume_max_user_chars,
+        assistant_characters=display.resume_max_assistant_chars,
+        assistant_lines=display.resume_max_assistant_lines,
+        skip_tool_only=display.resume_skip_tool_only,
+    )
+
+
+def _show(config: Config, session: Session, recap: Recap) -> None:
+    title = f' "{plain(session.title)}"' if session.title else ""
+    if not recap.messages:
+        print(f"Session {session.id}{title} has no messages yet.")
+        return
+    if config.display.resume_display == "full" and recap.entries:
+        from hermes_tui.cli import recap_panel
+
+        recap_panel.show(recap)
+    said = plural(recap.user_messages, "user message")
+    print(f"↻ Resumed session {session.id}{title} ({said}, {recap.messages} total messages)")
+
+
+def successor(config: Config, session_id: str) -> list[str] | None:
+    """Return the command that goes on with a session; say why and how to mend it if none can."""
+    wanted = config.resume
+    if wanted.command:
+        return [part.replace("{session_id}", session_id) for part in wanted.command]
+    if wanted.with_ != "builtin":
+        agent = neighbour.agent_command()
+        if agent is not None:
+            return [*agent, "--resume", session_id]
+    complain(
+        "Nothing can take this session over: no Hermes Agent is installed. Install it, or name "
+        "a command in config.yaml, for example\n"
+        "resume:\n  command: [my-agent, --resume, '{session_id}']\n"
+        f"'hermes -r {session_id} --print' shows the recap."
+    )
+    return None

@@ -1,0 +1,87 @@
+"""`hermes sessions show`: read a whole conversation, in the pager on a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import shutil
+import subprocess
+import sys
+
+from hermes_store.content import readable
+from hermes_store.models import Message, Session
+from hermes_store.recap import tool_summary
+from hermes_store.text import clean
+from hermes_tui.cli.context import Context
+from hermes_tui.cli.output import local_time, plain
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `show`."""
+    parser.add_argument("session", help="id, beginning of an id, or title")
+    parser.add_argument("--format", choices=("plain", "md", "json"), default="plain")
+    parser.add_argument("--no-pager", action="store_true", help="print straight to the terminal")
+    parser.add_argument("--full", action="store_true", help="tool output in full")
+    parser.epilog = 'example:\n  hermes sessions show "my project" --format md > project.md'
+
+
+def run(options: argparse.Namespace, context: Context) -> int:
+    """Print the transcript of a session."""
+    with context.store() as store:
+        session = store.find_session(options.session)
+        if context.printer.as_json or options.format == "json":
+            context.printer.data("session", session=store.export_session(session.id))
+            return 0
+        page = io.StringIO()
+        if options.format == "md":
+            store.export(page, "markdown", [session.id])
+        else:
+            for piece in _plain(session, store.messages(session.id), full=options.full):
+                page.write(piece)
+    _page(page.getvalue(), wanted=not options.no_pager and sys.stdout.isatty())
+    return 0
+
+
+TOOL_LINES = 10
+
+
+def _plain(session: Session, messages: list[Message], *, full: bool) -> list[str]:
+    title = plain(session.title or session.id)
+    facts = f"{session.id} · {plain(session.source)} · {local_time(session.started_at)}"
+    pieces = [f"{title}\n{facts}\n\n"]
+    for message in messages:
+        who = {"user": "You", "assistant": "Hermes"}.get(message.role, plain(message.role))
+        if message.role == "tool":
+            who = f"Tool {plain(message.tool_name or '')}".rstrip()
+        pieces.append(f"── {who} · {local_time(message.timestamp)}\n")
+        text = clean(readable(message.content))
+        if message.role == "tool" and not full:
+            text = _shortened(text)
+        calls = clean(tool_summary(message.tool_calls))
+        pieces.append("\n".join(filter(None, (text, calls))) + "\n\n")
+    return pieces
+
+
+def _shortened(text: str) -> str:
+    lines = text.splitlines()
+    if len(lines) <= TOOL_LINES:
+        return text
+    left = len(lines) - TOOL_LINES
+    return "\n".join([*lines[:TOOL_LINES], f"… {left} more lines (--full shows them)"])
+
+
+def _page(text: str, *, wanted: bool) -> None:
+    """Show a text in the person's pager, or print it."""
+    pager = os.environ.get("PAGER") or ("less" if shutil.which("less") else "")
+    if not wanted or not pager:
+        sys.stdout.write(text)
+        return
+    environment = os.environ | {"LESS": os.environ.get("LESS", "FRX"), "LESSCHARSET": "utf-8"}
+    with subprocess.Popen(
+        pager, shell=True, stdin=subprocess.PIPE, env=environment, text=True, encoding="utf-8"
+    ) as process:
+        try:
+            process.communicate(text)
+        except (BrokenPipeError, KeyboardInterrupt):
+            process.wait()

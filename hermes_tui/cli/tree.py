@@ -1,0 +1,93 @@
+"""`hermes sessions tree`: what a session grew out of and into."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from hermes_store.models import Edge, Lineage, LineageNode
+from hermes_tui.cli.context import Context
+from hermes_tui.cli.output import local_time, plain
+
+_NAMES = {
+    Edge.ROOT: "",
+    Edge.COMPRESSION: "compression",
+    Edge.BRANCH: "branch",
+    Edge.AGENT: "sub-agent",
+}
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `tree`."""
+    parser.add_argument("session", help="id, beginning of an id, or title")
+
+
+def run(options: argparse.Namespace, context: Context) -> int:
+    """Print the family tree of a session."""
+    with context.store() as store:
+        lineage = store.lineage(store.find_session(options.session).id)
+    if context.printer.as_json:
+        context.printer.data(
+            "tree",
+            current=lineage.current_id,
+            tip=lineage.tip_id,
+            truncated=lineage.truncated,
+            root=_as_data(lineage.root),
+        )
+    else:
+        _print(context, lineage)
+    return 0
+
+
+def _as_data(root: LineageNode) -> dict[str, Any]:
+    """Return a tree as nested objects, without recursion: a chain may be very long."""
+    made: dict[str, dict[str, Any]] = {}
+    for node in reversed(_in_order(root)):
+        session = node.session
+        made[session.id] = {
+            "id": session.id,
+            "title": session.title,
+            "edge": _NAMES[node.edge] or "root",
+            "source": session.source,
+            "started_at": session.started_at,
+            "messages": session.message_count,
+            "children": [made[child.session.id] for child in node.children],
+        }
+    return made[root.session.id]
+
+
+def _in_order(root: LineageNode) -> list[LineageNode]:
+    nodes, waiting = [], [root]
+    while waiting:
+        node = waiting.pop()
+        nodes.append(node)
+        waiting += reversed(node.children)
+    return nodes
+
+
+def _print(context: Context, lineage: Lineage) -> None:
+    waiting: list[tuple[LineageNode, str, str]] = [(lineage.root, "", "")]
+    while waiting:
+        node, lead, indent = waiting.pop()
+        context.printer.line(lead + _line(context, lineage, node))
+        last = len(node.children) - 1
+        for place, child in reversed(list(enumerate(node.children))):
+            corner, bar = ("└─ ", "   ") if place == last else ("├─ ", "│  ")
+            waiting.append((child, indent + corner, indent + bar))
+    if lineage.truncated:
+        context.printer.line("… the tree is larger than this; the rest is left out.")
+
+
+def _line(context: Context, lineage: Lineage, node: LineageNode) -> str:
+    session = node.session
+    printer = context.printer
+    kind = f"({_NAMES[node.edge]}) " if node.edge is not Edge.ROOT else ""
+    name = plain(session.title or "—")
+    marks = []
+    if session.id == lineage.current_id:
+        marks.append("← this one")
+    if session.id == lineage.tip_id and lineage.tip_id != lineage.root.session.id:
+        marks.append("◆ newest")
+    facts = f"{session.id}  {local_time(session.started_at)}  {session.message_count} messages"
+    shown = f"{kind}{printer.strong(name)}  {printer.dim(facts)}"
+    return f"{shown}  {' '.join(marks)}".rstrip()

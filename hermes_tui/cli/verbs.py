@@ -1,0 +1,39 @@
+"""The verbs of `hermes sessions`: their names, one line about each, and where they live.
+
+A verb is a module with `describe(parser)`, which adds its arguments, and `run(options, context)`,
+which returns the exit code. Only the module of the verb that is used is imported.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Verb(NamedTuple):
+    """A verb: the module that has it, what it does, and whether it answers as JSON."""
+
+    module: str
+    about: str
+    reports: bool = True
+
+
+VERBS: dict[str, Verb] = {
+    "browse": Verb("browse", "look through all sessions, full screen", False),
+    "list": Verb("listing", "list recent sessions"),
+    "search": Verb("searching", "find messages in all sessions"),
+    "show": Verb("show", "read a whole conversation"),
+    "tree": Verb("tree", "show what a session grew out of and into"),
+    "rename": Verb("rename", "give a session a title"),
+    "stats": Verb("figures", "count sessions and messages, measure the file"),
+    "insights": Verb("insights", "tokens, costs and habits, with charts"),
+    "optimize": Verb("optimize", "make the file small and search fast"),
+    "config": Verb("settings", "show and check config.yaml"),
+    "completions": Verb("completions", "print completions for your shell", False),
+}
+
+EXAMPLES = """examples:
+  hermes sessions list --source telegram
+  hermes sessions search 'docker deploy after:7d'
+  hermes sessions show "my project"
+  hermes sessions rename 20250305_0915 refactoring auth
+"""
