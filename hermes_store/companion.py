@@ -11,7 +11,6 @@ Who reads and writes what lives elsewhere: `trash` and `marks` own their tables'
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -102,7 +101,7 @@ class Companion:
             idle, self._idle = self._idle, []
         for con in idle:
             con.close()
-        if self._writer is not None:
+        if self._writer is not None and (self._closed or not self._writer.in_transaction):
             self._writer.close()
             self._writer = None
 
@@ -111,6 +110,11 @@ class Companion:
     @contextmanager
     def read(self) -> Iterator[Transaction | None]:
         """Give one consistent view of the file, or None while there is nothing in it."""
+        with self._told(), self._view() as tx:
+            yield tx
+
+    @contextmanager
+    def _view(self) -> Iterator[Transaction | None]:
         con = self._take()
         if con is None:
             yield None
@@ -130,11 +134,11 @@ class Companion:
         because of its companion.
         """
         try:
-            with self.read() as tx:
+            with self._view() as tx:
                 return nothing if tx is None else question(tx)
         except _DAMAGE as error:
             self._set_aside(error)
-        except (apsw.Error, UnicodeDecodeError, errors.DatabaseError) as error:
+        except apsw.Error as error:
             self._warn("%s cannot be read (%s); marks and trash look empty.", self.path, error)
         return nothing
 
@@ -196,7 +200,7 @@ class Companion:
                 f"The store beside {self.path} was opened read-only. Open it without read_only "
                 "to change it."
             )
-        with self._lock, translated(self.path):
+        with self._lock, self._told():
             con = self._writable()
             if con.in_transaction:
                 yield Transaction(con, _NO_CAPABILITIES)
@@ -280,7 +284,20 @@ class Companion:
             self._let_go()
             self._identity = found
 
-    def _set_aside(self, error: Exception) -> None:
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Turn SQLite's errors into sentences, and move the file aside where it is damaged."""
+        try:
+            with translated(self.path):
+                yield
+        except (errors.DatabaseCorrupt, errors.NotADatabase) as error:
+            self._set_aside(error.__cause__ or error)
+            raise errors.DatabaseCorrupt(
+                f"{self.path} was damaged and has been moved aside. The sessions are as they "
+                "were; try again."
+            ) from error
+
+    def _set_aside(self, error: BaseException) -> None:
         """Move a damaged file out of the way, so that nothing in it is lost."""
         with self._lock:
             self._let_go()

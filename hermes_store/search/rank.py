@@ -60,7 +60,7 @@ def ranked(search: Search, number: int, *, weighted: bool) -> Iterator[Found]:
     connection.register_fts5_function("hermes_density", _density)
     many = search.rows.exceeds(table, expression, WINDOW)
     score = f"hermes_density({table})" if many else f"-bm25({table})"
-    window = max(RECENT, number) if many else WINDOW
+    window = RECENT if many else WINDOW
     if weighted:
         score = f"{score} * {WEIGHT_SQL}"
     seen: set[int] = set()

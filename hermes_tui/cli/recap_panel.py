@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.box import ROUNDED
 from rich.console import Console, Group
 from rich.panel import Panel
+from rich.table import Table
 from rich.text import Text
 
 from hermes_store.recap import Entry, Recap
@@ -14,13 +15,15 @@ GOLD, GREEN, BORDER, SPOKEN = "#DAA520", "#8FBC8F", "#8B8682", "#FFF8DC"
 
 def panel(recap: Recap) -> Panel:
     """Return a recap as a panel: gold for you, green for Hermes, the last answer in full."""
-    lines: list[Text] = []
-    if recap.earlier:
-        lines.append(Text(f"  ... {recap.earlier} earlier messages ...", style="dim italic"))
+    # Two columns, so that long lines go on below their text and not below the bullet.
+    said = Table.grid(padding=0)
+    said.add_column(no_wrap=True)
+    said.add_column(overflow="fold")
     for entry in recap.entries:
-        lines += _lines(entry)
+        said.add_row(*_cells(entry))
+    earlier = Text(f"  ... {recap.earlier} earlier messages ...", style="dim italic")
     return Panel(
-        Group(*lines),
+        Group(earlier, said) if recap.earlier else said,
         title="Previous Conversation",
         border_style=BORDER,
         box=ROUNDED,
@@ -28,15 +31,10 @@ def panel(recap: Recap) -> Panel:
     )
 
 
-def _lines(entry: Entry) -> list[Text]:
-    if entry.role == "user":
-        label, colour, indent = "  ● You: ", GOLD, " " * 9
-    else:
-        label, colour, indent = "  ◆ Hermes: ", GREEN, " " * 12
+def _cells(entry: Entry) -> tuple[Text, Text]:
+    label, colour = ("  ● You: ", GOLD) if entry.role == "user" else ("  ◆ Hermes: ", GREEN)
     style = SPOKEN if entry.whole else "dim"
-    first, *rest = entry.text.splitlines() or [""]
-    head = Text.assemble((label, f"bold {colour}"), (first, style))
-    return [head, *(Text(indent + line, style=style) for line in rest)]
+    return Text(label, style=f"bold {colour}"), Text(entry.text, style=style)
 
 
 def show(recap: Recap, console: Console | None = None) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_store.config import Config
-from hermes_store.errors import DatabaseMissing
+from hermes_store.errors import DatabaseMissing, InvalidInput
 from hermes_store.models import Session
 from hermes_store.recap import Limits, Recap
 from hermes_store.sessiondb import SessionDB
@@ -75,7 +75,10 @@ def parse(arguments: Sequence[str]) -> Wish:
         else:
             rest.append(argument)
             naming = False
-    return Wish(" ".join(words) or None, options, tuple(rest))
+    name = " ".join(words).strip() or None
+    if name is None and any(_flag(argument) in RESUME for argument in arguments):
+        raise InvalidInput("-r needs a session: its id, title or the beginning of its id.")
+    return Wish(name, options, tuple(rest))
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -97,14 +100,14 @@ def resume(wish: Wish, context: Context) -> int:
         complain(str(error))
         return 1
     if wish.options.print:
-        _show(config, session, recap)
+        _show(config, session, recap, "Session")
         return 0
     command = successor(config, session.id)
     if command is None:
         return 1
     with context.store(read_only=False) as store:
         store.reopen_session(session.id)
-    _show(config, session, recap)
+    _show(config, session, recap, "↻ Resumed session")
     return neighbour.hand_over([*command, *wish.rest])
 
 
@@ -133,7 +136,7 @@ def limits(config: Config) -> Limits:
     )
 
 
-def _show(config: Config, session: Session, recap: Recap) -> None:
+def _show(config: Config, session: Session, recap: Recap, said_of_it: str) -> None:
     title = f' "{plain(session.title)}"' if session.title else ""
     if not recap.messages:
         print(f"Session {session.id}{title} has no messages yet.")
@@ -143,7 +146,7 @@ def _show(config: Config, session: Session, recap: Recap) -> None:
 
         recap_panel.show(recap)
     said = plural(recap.user_messages, "user message")
-    print(f"↻ Resumed session {session.id}{title} ({said}, {recap.messages} total messages)")
+    print(f"{said_of_it} {session.id}{title} ({said}, {recap.messages} total messages)")
 
 
 def successor(config: Config, session_id: str) -> list[str] | None:

@@ -27,6 +27,7 @@ VERBS: dict[str, Verb] = {
     "stats": Verb("figures", "count sessions and messages, measure the file"),
     "insights": Verb("insights", "tokens, costs and habits, with charts"),
     "optimize": Verb("optimize", "make the file small and search fast"),
+    "doctor": Verb("doctor", "see whether the file is well, and mend it"),
     "config": Verb("settings", "show and check config.yaml"),
     "completions": Verb("completions", "print completions for your shell", False),
 }

@@ -11,7 +11,6 @@ import apsw
 from hypothesis import strategies as st
 
 from hermes_store import Store, messages, sessions
-from hermes_store.content import MARKER
 from hermes_store.database.transaction import Transaction
 from hermes_store.search.api import Request
 from hermes_store.search.query import Span, Text
@@ -28,8 +27,9 @@ FRAGMENTS = (
     "😀", "👩‍👩‍👧", "🏳️‍🌈", "✓", "→", "…", "café", "cafe\u0301", "nai\u0308ve", "Ünïcode",
     "straße", "ΟΔΟΣ", "οδός", "Привет", "мир", "שלום", "مرحبا", "٣٤٥٦٧", "हिन्दी", "ไทย",
     "前回の設定", "設定", "確認", "中", "数据库连接", "データベース", "ﾃﾞｰﾀ", "한국어",
-    "설정을", "ㅋㅋㅋ",     "使用Python编写", "v2版本", "中яблоко文", "第3章", "Ｆｕｌｌ", "ｗｉｄｔｈ", "１２３",
-    "，", "。", "「引用」",     "目录\\文件", "列\t表", "x" * 70, "k" * 65 + "needle" + "y" * 20, "base64,SGVsbG8gd29ybGQ=",
+    "설정을", "ㅋㅋㅋ", "使用Python编写", "v2版本", "中яблоко文", "第3章", "Ｆｕｌｌ",
+    "ｗｉｄｔｈ", "１２３", "，", "。", "「引用」", "目录\\文件", "列\t表", "x" * 70,
+    "k" * 65 + "needle" + "y" * 20, "base64,SGVsbG8gd29ybGQ=", "import base64,hashlib",
     "<b>&amp;</b>", "{'key': 'value'}", "SELECT * FROM t;", "AND", "OR", "NOT", "NEAR(a b)", "*",
     "--force", "-x", "(group)", "title:x", "^start", "'single'", "\0", "a\0b",
 )  # fmt: skip
@@ -43,10 +43,11 @@ class Said:
 
     message_id: int
     text: str
+    folded: str
 
     def contains(self, needle: str) -> bool:
         """Tell what grep -i would."""
-        return needle.lower() in self.text.lower()
+        return needle.lower() in self.folded
 
 
 def sentence(rng: random.Random) -> str:
@@ -97,7 +98,8 @@ def fill(tx: Transaction, said: Iterable[Mapping[str, Any]], *, at: float = LONG
 def scan(tx: Transaction) -> list[Said]:
     """Return what is stored, without any help of the search."""
     rows = tx.rows("SELECT id, content, tool_name, tool_calls FROM messages ORDER BY id")
-    return [Said(row[0], " ".join(part or "" for part in row[1:])) for row in rows]
+    texts = ((row[0], " ".join(part or "" for part in row[1:])) for row in rows)
+    return [Said(message_id, text, text.lower()) for message_id, text in texts]
 
 
 # -- needles -----------------------------------------------------------------------------------
@@ -126,9 +128,9 @@ def needles_in(text: str, rng: random.Random, number: int) -> Iterator[str]:
 def some_needles(said: Sequence[Said], seed: int, number: int) -> list[str]:
     """Return needles from all over the stored texts."""
     rng = random.Random(seed)
-    said = [each for each in said if each.text.strip(' "')]
+    said = [each for each in said if each.text.replace('"', " ").strip()]
     found: list[str] = []
-    while len(found) < number:
+    while said and len(found) < number:
         found += needles_in(rng.choice(said).text, rng, 2)
     return found[:number]
 
@@ -176,18 +178,13 @@ class Judge:
         return leaf.stands_in(tokens) or unaccented
 
 
-def found(store: Store, text: str, *, limit: int = 40) -> list[int]:
+def found(store: Store, text: str, *, limit: int = 60) -> list[int]:
     """Page through everything that a query finds as it is."""
     ids: list[int] = []
     while True:
-        request = Request(text, limit=limit, offset=len(ids), relax=False, count=False)
+        request = Request(text, limit=limit, offset=len(ids), relax=False, count=False, seconds=60)
         result = store.search(request)
         assert not result.partial
         ids += [hit.message_id for hit in result.hits]
         if len(result.hits) < limit:
             return ids
-
-
-def is_multimodal(said: Said) -> bool:
-    """Tell whether a text is a list of parts, stored as JSON."""
-    return said.text.startswith(MARKER)

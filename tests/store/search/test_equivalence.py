@@ -5,19 +5,25 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from hermes_store import Store
-from hermes_store.search import plan
+from hermes_store.content import MARKER
+from hermes_store.search import api, plan
+from hermes_store.search.api import Request
+from hermes_store.search.vocabulary import Vocabulary
 from tests.store.search import corpus
 from tests.store.search.corpus import Judge, found
 from tests.store.search.layouts import LAYOUTS, TAIL_MODULES
 
 SEED = 11
 MESSAGES = 160
-NEEDLES = 120
-PAIRS = 40
+NEEDLES = 70
+PAIRS = 20
 
 Case = tuple[Store, Judge]
 
@@ -84,3 +90,62 @@ def test_small_limits_change_nothing(
         with store._db.read() as tx:
             judge = Judge(corpus.scan(tx))
         assert not complaints(store, judge, corpus.some_needles(judge.said, SEED, NEEDLES))
+
+
+# -- any text at all ---------------------------------------------------------------------------
+
+
+class Undo(Exception):
+    """Ends a trial so that everything it wrote is rolled back."""
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store(tmp_path_factory.mktemp("any") / "state.db", synchronous="NORMAL") as store:
+        yield store
+
+
+contents = st.one_of(
+    corpus.generated,
+    corpus.generated.map(lambda text: [{"type": "text", "text": text}]),
+    corpus.generated.map(lambda text: MARKER + text),
+)
+
+
+def complaints_in_trial(store: Store, said: list[Any], seed: int, listed: int) -> list[str]:
+    """Write messages, list the words of the first few, search for parts, and undo all."""
+    place = store.db_path.with_name("trial.db")
+    place.with_name("trial.db.vocabulary").unlink(missing_ok=True)
+    words = Vocabulary(place)
+    wrong: list[str] = []
+    try:
+        with store._db.write() as tx:
+            corpus.fill(tx, [{"role": "user", "content": each} for each in said[:listed]])
+            words.catch_up(tx)
+            corpus.fill(tx, [{"role": "user", "content": each} for each in said[listed:]])
+            judge = Judge(corpus.scan(tx))
+            for needle in corpus.some_needles(judge.said, seed, 5):
+                request = Request(f'"{needle}"', limit=100, relax=False, seconds=60)
+                ids = {hit.message_id for hit in api.search(tx, request, words).hits}
+                if not judge.must(needle) <= ids <= judge.may(needle):
+                    wrong.append(f"{needle!r} finds {ids}")
+            raise Undo
+    except Undo:
+        pass
+    finally:
+        words.close()
+    return wrong
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    said=st.lists(contents, min_size=1, max_size=8),
+    seed=st.integers(0, 2**32),
+    listed=st.sampled_from((0, 4, 8, 8)),
+)
+@example(said=["a cafe\u0301s", "cafester"], seed=1, listed=8)
+@example(said=["price 12345\u0660\u0661\u0662\u0663"], seed=2, listed=8)
+def test_any_part_of_any_text_is_found(
+    shared: Store, said: list[Any], seed: int, listed: int
+) -> None:
+    assert not complaints_in_trial(shared, said, seed, listed)
