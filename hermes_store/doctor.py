@@ -53,7 +53,7 @@ class Repair:
     """Where the damaged file is now."""
     sessions: int
     messages: int
-    lost_rows: int
+    lost_places: int
     in_place: bool
     """Whether the mended file took the damaged one's place."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
@@ -15,7 +16,7 @@ from hermes_store.search import grouping, language, rank, relax
 from hermes_store.search.query import Node, Query
 from hermes_store.search.results import Count, Group, Hit, Order, Relaxation, SearchResult
 from hermes_store.search.rows import Found
-from hermes_store.search.run import Search, open_ended
+from hermes_store.search.run import CATCH_UP_SECONDS, Search, open_ended
 from hermes_store.search.stopping import Stop
 from hermes_store.search.terms import tokenizer
 from hermes_store.search.vocabulary import Vocabulary
@@ -184,6 +185,9 @@ class _Runner:
     def relaxed(self, query: Query, root: Node) -> SearchResult | None:
         """Return the first wider form of a tree that finds something."""
         tokenize = tokenizer(self._tx.connection)
+        if self._vocabulary is not None:
+            # Near words can only be found among listed ones, so the newest are listed too.
+            self._vocabulary.catch_up(self._tx, deadline=time.monotonic() + CATCH_UP_SECONDS)
         with self._stop.watching(self._tx.connection):
             for wider in relax.ladder(root, tokenize, self._vocabulary, self._frequency):
                 result = self.page(query, wider.root, (wider.step,))

@@ -55,14 +55,14 @@ def _repair(context: Context) -> int:
             original=str(done.original),
             sessions=done.sessions,
             messages=done.messages,
-            lost_rows=done.lost_rows,
+            lost_places=done.lost_places,
             in_place=done.in_place,
         )
         return 0
     line = context.printer.line
     line(f"Saved {done.sessions:,} sessions and {done.messages:,} messages.")
-    if done.lost_rows:
-        line(f"{done.lost_rows:,} rows could not be read and are lost to the copy.")
+    if done.lost_places:
+        line(f"{done.lost_places:,} places could not be read; what stood there is lost to the copy.")
     if done.in_place:
         line(f"The mended file is in place; the damaged one is kept as {done.original}.")
     else:
