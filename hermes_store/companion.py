@@ -182,7 +182,9 @@ class Companion:
             return con
         con.close()
         if found:
-            self._warn("%s was written by a newer version (%s) and is left alone.", self.path, found)
+            self._warn(
+                "%s was written by a newer version (%s) and is left alone.", self.path, found
+            )
         return None
 
     def _reader(self, name: str) -> apsw.Connection:
@@ -195,11 +197,7 @@ class Companion:
     @contextmanager
     def write(self) -> Iterator[Transaction]:
         """Run the block in one IMMEDIATE transaction; inside another one, join it."""
-        if self.read_only:
-            raise errors.DatabaseReadOnly(
-                f"The store beside {self.path} was opened read-only. Open it without read_only "
-                "to change it."
-            )
+        self.require_writable()
         with self._lock, self._told():
             con = self._writable()
             if con.in_transaction:
@@ -213,6 +211,14 @@ class Companion:
                 if con.in_transaction:
                     con.execute("ROLLBACK")
                 raise
+
+    def require_writable(self) -> None:
+        """Raise DatabaseReadOnly where nothing may be changed."""
+        if self.read_only:
+            raise errors.DatabaseReadOnly(
+                f"The store beside {self.path} was opened read-only. Open it without read_only "
+                "to change it."
+            )
 
     def _writable(self) -> apsw.Connection:
         if self._closed:

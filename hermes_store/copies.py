@@ -7,6 +7,7 @@ at a time and put back the same way, so that the longest session needs little me
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import zlib
 from collections.abc import Iterator, Sequence
@@ -223,7 +224,8 @@ def fingerprint(tx: Transaction, session_id: str) -> str | None:
         "FROM messages WHERE session_id = ?",
         (session_id,),
     )
-    return json.dumps([session, _usage(tx, session_id), row], default=_as_json)
+    seen = json.dumps([session, _usage(tx, session_id), row], default=_as_json)
+    return hashlib.sha256(seen.encode()).hexdigest()
 
 
 def newest_message(tx: Transaction, session_id: str) -> int:
@@ -279,7 +281,7 @@ def put_back(tx: Transaction, copy: Header, rows: Iterator[list[Any]]) -> PutBac
 
 
 def put_messages(tx: Transaction, copy: Header, rows: Iterator[list[Any]], done: PutBack) -> None:
-    """Write the messages that are not there, and the count of all of them.
+    """Write the messages that are not there.
 
     Ids are kept. From the first one on that another session has taken meanwhile all are new,
     so that the order stays.
@@ -299,8 +301,6 @@ def put_messages(tx: Transaction, copy: Header, rows: Iterator[list[Any]], done:
         values[number] = None if taken else values[number]
         tx.insert(sql, values)
         done.messages += 1
-    count = copy.session.get("message_count")
-    tx.run("UPDATE sessions SET message_count = ? WHERE id = ?", (count, copy.session_id))
 
 
 def _said(done: PutBack) -> bool:
@@ -351,9 +351,7 @@ def take_back_child(tx: Transaction, copy: Header, child_id: str, former_config:
     Deleting moves a child up to the next ancestor and may note in its model_config what it
     was; anything else is somebody's own doing and stays.
     """
-    row = tx.one(
-        "SELECT parent_session_id, model_config FROM sessions WHERE id = ?", (child_id,)
-    )
+    row = tx.one("SELECT parent_session_id, model_config FROM sessions WHERE id = ?", (child_id,))
     if row is None:
         return False
     parent, config = row

@@ -16,9 +16,49 @@ from hermes_store.models import Deleted, Edge
 
 Write = Callable[[], AbstractContextManager[Transaction]]
 
+IN_USE_SECONDS = 300
+"""How long after its last activity a session that has not ended counts as in use."""
 STEP_SESSIONS = 10
 STEP_MESSAGES = 1_000
 """What one transaction deletes at most; about 0.1 s for ordinary messages."""
+
+
+def in_use(tx: Transaction, session_id: str, now: float) -> str | None:
+    """Return the sentence that says why a session must not be touched now, None if it may."""
+    holder = _holder(tx, "compression_locks", "session_id", session_id, now)
+    if holder is not None:
+        return f"Session {session_id} is being compressed by {holder}."
+    if "session_turn_leases" in tx.caps.tables:
+        # One lease serves a whole conversation, under the id of its first session.
+        root = lineage.chain(tx, session_id)[0]
+        holder = _holder(tx, "session_turn_leases", "conversation_id", root, now)
+        if holder is not None:
+            return f"Session {session_id} is just being answered by {holder}."
+    last = tx.value(
+        "SELECT COALESCE((SELECT MAX(timestamp) FROM messages WHERE session_id = s.id), "
+        "s.started_at) FROM sessions s WHERE s.id = ? AND s.ended_at IS NULL",
+        (session_id,),
+    )
+    if last is None or now - last >= IN_USE_SECONDS:
+        return None
+    minutes = max(0, int(now - last)) // 60
+    ago = f"{minutes + 1} minutes" if minutes else "a minute"
+    return f"Session {session_id} has not ended and was active less than {ago} ago."
+
+
+def _holder(tx: Transaction, table: str, column: str, session_id: str, now: float) -> str | None:
+    """Return who holds a session by an unexpired row of one of a newer Hermes' tables."""
+    if table not in tx.caps.tables:
+        return None
+    known = {row[1] for row in tx.rows(f"PRAGMA table_info({table})")}
+    if not {column, "holder", "expires_at"} <= known:
+        return None
+    # A lease that was given back stays as a row without a holder.
+    holder: str | None = tx.value(
+        f"SELECT holder FROM {table} WHERE {column} = ? AND expires_at > ? AND holder <> ''",
+        (session_id, now),
+    )
+    return holder
 
 
 def delete_session(tx: Transaction, session_id: str) -> Deleted | None:

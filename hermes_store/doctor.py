@@ -256,7 +256,7 @@ def _readable_rows(
                 f"SELECT rowid, {selected} FROM {table} NOT INDEXED WHERE rowid > ? ORDER BY rowid",
                 (reached,),
             ):
-                reached, failures = int(row[0]), 0  # type: ignore[arg-type]
+                reached, failures = int(row[0]), 0
                 yield tuple(row[1:])
             return
         except apsw.Error:

@@ -3,7 +3,8 @@
     StoreError
     ├── NotFound (also LookupError)
     │   ├── SessionNotFound
-    │   └── AmbiguousSession
+    │   ├── AmbiguousSession
+    │   └── NotInTrash
     ├── InvalidInput (also ValueError)
     │   └── TitleError
     │       ├── TitleTooLong
@@ -56,6 +57,18 @@ class AmbiguousSession(NotFound):
         super().__init__(f"'{wanted}' fits more than one session: {shown}. Give more of the id.")
         self.wanted = wanted
         self.candidates = candidates
+
+
+class NotInTrash(NotFound):
+    """The trash has no such batch or session."""
+
+    def __init__(self, wanted: str | int | None) -> None:
+        super().__init__(
+            "The trash is empty."
+            if wanted is None
+            else f"There is no '{wanted}' in the trash. Run 'hermes sessions trash' to see what is."
+        )
+        self.wanted = wanted
 
 
 class InvalidInput(StoreError, ValueError):

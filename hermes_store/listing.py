@@ -6,6 +6,7 @@ on an untouched file, or a file of a newer Hermes) the same answers are computed
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,8 @@ class Filter:
     exclude_sources: tuple[str, ...] = ()
     include_children: bool = False
     include_archived: bool = False
+    archived_ids: tuple[str, ...] = ()
+    """Sessions that are archived although the file does not say so."""
 
 
 _COMPUTED_LAST = (
@@ -88,6 +91,9 @@ def _where(tx: Transaction, chosen: Filter, *, source_of: str) -> tuple[str, lis
     for column in ("archived", "hidden"):
         if tx.caps.has_session(column) and not chosen.include_archived:
             conditions.append(f"COALESCE(s.{column}, 0) = 0")
+    if chosen.archived_ids and not chosen.include_archived:
+        conditions.append("s.id NOT IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(chosen.archived_ids))
     return " AND ".join(conditions) or "1", values
 
 
@@ -205,6 +211,19 @@ def recent(
         (*values, limit, offset),
     )
     return [dict(zip((*names, "last_active"), row, strict=True)) for row in rows]
+
+
+def recent_ids(tx: Transaction, source: str | None = None) -> list[str]:
+    """Return the ids of every kind of session, the most recently active first."""
+    table = "a" if tx.caps.activity else "s"
+    where, values = (f"{table}.source = ?", [source]) if source is not None else ("1", [])
+    last = "a.last_active" if tx.caps.activity else _COMPUTED_LAST
+    found = tx.rows(
+        f"SELECT s.id FROM {_source(tx)} WHERE {where} "
+        f"ORDER BY {last} DESC, s.started_at DESC, s.id DESC",
+        values,
+    )
+    return [session_id for (session_id,) in found]
 
 
 def conversations(

@@ -71,7 +71,7 @@ def prune_older_than(
     """Delete ended sessions without activity for so many days, and their files; yield their ids."""
     cutoff = time.time() - days * DAY
     with db.read() as tx:
-        planned = prune.plan(tx, cutoff, source)
+        planned = prune.ended_before(tx, cutoff, source)
     for step in prune.apply(db.write, planned, cutoff):
         files.remove_session_files(sessions_dir, step.session_ids)
         yield from step.session_ids

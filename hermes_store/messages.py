@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -78,6 +78,22 @@ def _insert(tx: Transaction, session_id: str, message: Mapping[str, Any], moment
         return tx.insert(_INSERT, [values.get(name) for name in _COLUMNS])
     except apsw.ConstraintError:
         raise SessionNotFound(session_id) from None
+
+
+def insert_row(
+    tx: Transaction, session_id: str, stored: Mapping[str, Any], message_id: int | None = None
+) -> int:
+    """Add a message from the stored form of its columns and return its id.
+
+    For imports: the id may be given, and the counters of the session are left to the caller.
+    """
+    _refuse_while_compressing(tx, session_id)
+    values = [session_id, *(stored.get(name) for name in _COLUMNS[1:])]
+    if message_id is None:
+        return tx.insert(_INSERT, values)
+    marks = ", ".join("?" * (len(_COLUMNS) + 1))
+    columns = f"id, {', '.join(_COLUMNS)}"
+    return tx.insert(f"INSERT INTO messages({columns}) VALUES ({marks})", (message_id, *values))
 
 
 def append(
@@ -175,8 +191,8 @@ def iterate(tx: Transaction, session_id: str, *, after_id: int = 0) -> Iterator[
         yield Message(**values)
 
 
-def rows(tx: Transaction, session_id: str) -> list[dict[str, Any]]:
-    """Return all columns of a session's messages, content and tool calls decoded."""
+def iterate_rows(tx: Transaction, session_id: str) -> Generator[dict[str, Any], None, None]:
+    """Yield all columns of a session's messages as they are read, content and calls decoded."""
     present = tx.caps.message_columns
     missing = [column.name for column in MESSAGE_COLUMNS if column.name not in present]
     names = (*present, *missing)
@@ -185,14 +201,17 @@ def rows(tx: Transaction, session_id: str) -> list[dict[str, Any]]:
         f"SELECT {selected} FROM messages m WHERE m.session_id = ? AND {visible(tx)} ORDER BY m.id",
         (session_id,),
     )
-    result = []
     for values in found:
         message = dict(zip(names, values, strict=True))
         message["content"] = contents.decode(message["content"])
         if message["tool_calls"]:
             message["tool_calls"] = contents.decode_json(message["tool_calls"])
-        result.append(message)
-    return result
+        yield message
+
+
+def rows(tx: Transaction, session_id: str) -> list[dict[str, Any]]:
+    """Return all columns of a session's messages, content and tool calls decoded."""
+    return list(iterate_rows(tx, session_id))
 
 
 def conversation(

@@ -157,6 +157,8 @@ class Deleted:
 
     session_ids: tuple[str, ...]
     messages: int
+    batch_id: int | None = None
+    """What brings it back from the trash, if it went there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -283,6 +283,7 @@ class SessionDB(Store):
                 tx,
                 query,
                 vocabulary=self._vocabulary,
+                marks=self._marks,
                 source_filter=source_filter,
                 exclude_sources=exclude_sources,
                 role_filter=role_filter,

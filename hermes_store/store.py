@@ -7,14 +7,13 @@ names and dictionary shapes that programs written for Hermes Agent expect.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from hermes_store import (
-    deletion,
-    files,
     insights,
     lineage,
     listing,
@@ -31,9 +30,10 @@ from hermes_store.database.connection import Database, Progress, Synchronous
 from hermes_store.database.probe import Capabilities
 from hermes_store.errors import SessionNotFound
 from hermes_store.insights import Insights
+from hermes_store.keeper import Keeper
+from hermes_store.marks import ARCHIVED
 from hermes_store.models import (
     Conversation,
-    Deleted,
     Edge,
     Lineage,
     MaintenanceReport,
@@ -48,8 +48,11 @@ from hermes_store.search.api import Request, search
 from hermes_store.search.results import SearchResult
 from hermes_store.search.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    from hermes_store.transfer.report import ImportReport
 
-class Store:
+
+class Store(Keeper):
     """The sessions of one database file. Safe to share between threads."""
 
     def __init__(
@@ -69,6 +72,7 @@ class Store:
         path = paths.database_path() if db_path is None else Path(db_path)
         self._db = Database(path, read_only=read_only, synchronous=synchronous, progress=progress)
         self._vocabulary = Vocabulary(path)
+        super().__init__(self._db, self._vocabulary)
         self.db_path = path
 
     @classmethod
@@ -93,6 +97,7 @@ class Store:
     def close(self) -> None:
         """Close all connections; the write-ahead log of other programs stays untouched."""
         self._vocabulary.close()
+        self._companion.close()
         self._db.close()
 
     @property
@@ -175,8 +180,12 @@ class Store:
         self, chosen: listing.Filter | None = None, *, limit: int = 20, offset: int = 0
     ) -> list[Conversation]:
         """Return conversations by last activity, one for each compression chain."""
+        wanted = chosen or listing.Filter()
         with self._db.read() as tx:
-            return listing.conversations(tx, chosen, limit=limit, offset=offset)
+            if not wanted.include_archived:
+                hidden = self._marks.sessions_with(tx, ARCHIVED, in_file=False)
+                wanted = replace(wanted, archived_ids=(*wanted.archived_ids, *hidden))
+            return listing.conversations(tx, wanted, limit=limit, offset=offset)
 
     # -- messages --------------------------------------------------------------------------
 
@@ -196,7 +205,7 @@ class Store:
         """Find messages; see docs/search.md for the language. Never raises for the text."""
         wanted = Request(request) if isinstance(request, str) else request
         with self._db.read() as tx:
-            return search(tx, wanted, self._vocabulary)
+            return search(tx, wanted, self._vocabulary, self._marks)
 
     def prepare_search(
         self, progress: Callable[[int, int], None] | None = None, seconds: float | None = None
@@ -244,16 +253,46 @@ class Store:
         with self._db.read() as tx:
             return stats.heaviest(tx, limit)
 
-    # -- cleaning up -----------------------------------------------------------------------
+    # -- transfer --------------------------------------------------------------------------
+    # Loaded when used: a list should not wait for the modules that write web pages.
 
-    def delete_conversation(self, session_id: str, sessions_dir: Path | None = None) -> Deleted:
-        """Delete the whole compression chain of a session and its sub-agents."""
-        with self._db.read() as tx:
-            sessions.get(tx, session_id)
-            members = deletion.conversation_members(tx, session_id)
-        deleted = deletion.total(deletion.delete_in_steps(self._db.write, members))
-        files.remove_session_files(sessions_dir, deleted.session_ids)
-        return deleted
+    def export(
+        self,
+        sink: TextIO,
+        fmt: str = "jsonl",
+        session_ids: Iterable[str] | None = None,
+        redact: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Write sessions, by default all, as jsonl, markdown or html; return how many it were."""
+        from hermes_store.transfer.export import Format, export
+
+        return export(self._db, session_ids, sink, Format(fmt), redact=redact, progress=progress)
+
+    def export_file(
+        self,
+        path: Path | str,
+        fmt: str = "jsonl",
+        session_ids: Iterable[str] | None = None,
+        redact: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Write the same to a file, which appears complete or not at all."""
+        from hermes_store.transfer.export import Format, export_to_file
+
+        return export_to_file(
+            self._db, session_ids, Path(path), Format(fmt), redact=redact, progress=progress
+        )
+
+    def import_file(
+        self, path: Path | str, progress: Callable[[int, int], None] | None = None
+    ) -> ImportReport:
+        """Bring in the sessions of an export or transcript; see docs/export-import.md."""
+        from hermes_store.transfer import importing
+
+        return importing.apply(self._db, Path(path), progress=progress)
+
+    # -- cleaning up; trash, marks and pruning are Keeper's --------------------------------
 
     def optimize(self, progress: Progress | None = None) -> OptimizeReport:
         """Make the file as small and its search as fast as they can be; see docs/storage.md."""

@@ -137,6 +137,8 @@ class PruneRow:
     messages: int
     bytes: int
     """The text of its messages."""
+    open_ids: tuple[str, ...] = ()
+    """Those of its sessions that never ended."""
 
 
 @dataclass(frozen=True, slots=True)

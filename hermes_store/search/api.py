@@ -13,6 +13,7 @@ from hermes_store.database.fulltext import WORDS
 from hermes_store.database.probe import FullText
 from hermes_store.database.transaction import Transaction
 from hermes_store.search import grouping, language, rank, relax
+from hermes_store.search.fields import MarkSource
 from hermes_store.search.query import Node, Query
 from hermes_store.search.results import Count, Group, Hit, Order, Relaxation, SearchResult
 from hermes_store.search.rows import Found
@@ -49,7 +50,12 @@ class Request:
     now: float | None = None
 
 
-def search(tx: Transaction, request: Request, vocabulary: Vocabulary | None = None) -> SearchResult:
+def search(
+    tx: Transaction,
+    request: Request,
+    vocabulary: Vocabulary | None = None,
+    marks: MarkSource | None = None,
+) -> SearchResult:
     """Run a search. It never raises for anything in the text."""
     query = language.parse(request.text)
     root = query.root
@@ -57,7 +63,7 @@ def search(tx: Transaction, request: Request, vocabulary: Vocabulary | None = No
         root = open_ended(root, len(request.text))
     order = request.order or Order(query.sort or Order.NEWEST.value)
     stop = Stop(request.cancelled, request.seconds)
-    runner = _Runner(tx, request, vocabulary, stop, order)
+    runner = _Runner(tx, request, vocabulary, marks, stop, order)
     result = runner.page(query, root)
     if result.hits or result.groups or root is None or not request.relax or stop.stopped:
         return result
@@ -72,12 +78,14 @@ class _Runner:
         tx: Transaction,
         request: Request,
         vocabulary: Vocabulary | None,
+        marks: MarkSource | None,
         stop: Stop,
         order: Order,
     ) -> None:
         self._tx = tx
         self._request = request
         self._vocabulary = vocabulary
+        self._marks = marks
         self._stop = stop
         self._order = order
 
@@ -86,6 +94,7 @@ class _Runner:
             self._tx,
             root,
             vocabulary=self._vocabulary,
+            marks=self._marks,
             stop=self._stop,
             oldest_first=self._order is Order.OLDEST,
             # A group shows a few of its hits; only the texts of those are read.

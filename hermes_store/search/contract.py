@@ -10,7 +10,7 @@ from hermes_store import content as contents
 from hermes_store.database.transaction import Transaction
 from hermes_store.messages import findable
 from hermes_store.search import language, rank
-from hermes_store.search.fields import Condition
+from hermes_store.search.fields import Condition, MarkSource
 from hermes_store.search.results import Hit
 from hermes_store.search.run import Search
 from hermes_store.search.stopping import Stop
@@ -18,6 +18,7 @@ from hermes_store.search.vocabulary import Vocabulary
 
 CONTEXT_LENGTH = 200
 SCAN_SECONDS = 5.0
+_SPECIAL = re.compile("[+{}()^]")
 _LEADING_OPERATOR = re.compile(r"^\s*(?:(?:AND|OR|NOT)\s+)+")
 
 
@@ -32,6 +33,7 @@ def search_messages(
     query: str,
     *,
     vocabulary: Vocabulary | None = None,
+    marks: MarkSource | None = None,
     source_filter: Sequence[str] | None = None,
     exclude_sources: Sequence[str] | None = None,
     role_filter: Sequence[str] | None = None,
@@ -39,9 +41,6 @@ def search_messages(
     offset: int = 0,
 ) -> list[dict[str, Any]]:
     """Return the best matches with a snippet and one message of context on each side."""
-    parsed = language.parse(_LEADING_OPERATOR.sub("", query))
-    if parsed.root is None:
-        return []
     extra = []
     if source_filter is not None:
         extra.append(_within("s.source", "IN", source_filter))
@@ -49,11 +48,18 @@ def search_messages(
         extra.append(_within("s.source", "NOT IN", exclude_sources))
     if role_filter:
         extra.append(_within("m.role", "IN", role_filter))
-    search = Search(
-        tx, parsed.root, vocabulary=vocabulary, extra=extra, stop=Stop(seconds=SCAN_SECONDS)
-    )
-    hits = rank.best(search, limit=limit, offset=offset)
-    return [_result(tx, hit) for hit in hits]
+    # Signs with a meaning to FTS5 are dropped, as promised, once nothing has them: f(x) can be
+    # found, and hello) finds hello.
+    for text in dict.fromkeys((query, _SPECIAL.sub(" ", query))):
+        root = language.parse(_LEADING_OPERATOR.sub("", text)).root
+        if root is None:
+            continue
+        stop = Stop(seconds=SCAN_SECONDS)
+        search = Search(tx, root, vocabulary=vocabulary, marks=marks, extra=extra, stop=stop)
+        hits = rank.best(search, limit=limit, offset=offset)
+        if hits or (offset and rank.best(search, limit=1)):
+            return [_result(tx, hit) for hit in hits]
+    return []
 
 
 def _result(tx: Transaction, hit: Hit) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from hermes_store.database.activity import edge as edge_sql
 from hermes_store.database.transaction import Transaction
@@ -27,6 +28,13 @@ class Condition:
     session: bool = True
 
 
+class MarkSource(Protocol):
+    """Who knows the marks that people put on conversations."""
+
+    def sessions_with(self, tx: Transaction, mark: str, value: str = "") -> Sequence[str]:
+        """Return all sessions of the conversations with a mark: pinned, archived or tag."""
+
+
 class FieldProblem(ValueError):
     """A value that a field cannot have; the message says what it can."""
 
@@ -36,9 +44,22 @@ def like(text: str) -> str:
     return "%" + re.sub(r"([\\%_])", r"\\\1", text) + "%"
 
 
-def condition(tx: Transaction, field: Field, now: float) -> Condition:
+def condition(
+    tx: Transaction, field: Field, now: float, marks: MarkSource | None = None
+) -> Condition:
     """Return what a field asks for; FieldProblem if its value makes no sense."""
+    if marks is not None:
+        if field.name == "tag":
+            return _marked(marks.sessions_with(tx, "tag", field.value), field.value)
+        if field.name == "is" and (flag := field.value.lower()) in ("archived", "pinned"):
+            return _marked(marks.sessions_with(tx, flag))
     return _COMPILERS[field.name](tx, field.value, now)
+
+
+def _marked(session_ids: Sequence[str], tag: str | None = None) -> Condition:
+    if tag is not None and not session_ids:
+        raise FieldProblem(f"No session has the tag '{tag}'.")
+    return Condition("s.id IN (SELECT value FROM json_each(?))", (json.dumps(session_ids),))
 
 
 def diagnose(field: Field, problem: FieldProblem) -> Diagnostic:

@@ -43,7 +43,8 @@ FIELDS = {
 SORTS = ("newest", "oldest", "relevance")
 MAX_LENGTH = 4_000
 MAX_TERMS = 64
-MAX_DEPTH = 32
+MAX_DEPTH = 12
+"""Groups inside of groups; FTS5 reads no more than thirty operators inside of each other."""
 
 _FIELD = re.compile(r"(-?)(\w+):(?=\S)")
 _MEANINGFUL = re.compile(r"\w", re.UNICODE)

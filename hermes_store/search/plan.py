@@ -124,13 +124,16 @@ class Planner:
 
     def _without(self, cover: Cover, unwanted: Sequence[Node], exact: bool) -> Cover:
         """Take what must not match out of a word look-up, as far as that index can tell."""
+        banned: list[str] = []
         for node in unwanted:
             if isinstance(node, Text) and self.leaf(node).kind is Kind.WORDS:
-                banned = self._words(self.leaf(node))
-                if banned.words and banned.exact and not banned.vocabulary:
-                    cover = replace(cover, words=f"({cover.words}) NOT ({banned.words})")
+                found = self._words(self.leaf(node))
+                if found.words and found.exact and not found.vocabulary:
+                    banned.append(found.words)
                     continue
             exact = False
+        if banned:
+            cover = replace(cover, words=f"({cover.words}) NOT ({' OR '.join(banned)})")
         return replace(cover, exact=exact)
 
     # -- leaves ----------------------------------------------------------------------------
@@ -142,7 +145,7 @@ class Planner:
         if leaf.kind is Kind.CJK:
             # The copy of others ends at NUL, where multimodal content begins: read those too.
             return SCAN if parts and caps.trigram is FullText.INLINE else self._cjk(leaf)
-        if caps.words is FullText.NONE or caps.version < ALL_TEXT_SINCE:
+        if caps.words is FullText.NONE :
             return SCAN
         whole = self._words(leaf)
         return _either([whole, self._parts(leaf)]) if parts else whole

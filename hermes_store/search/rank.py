@@ -49,6 +49,11 @@ def best(search: Search, *, limit: int, offset: int = 0, weighted: bool = False)
 def ranked(search: Search, number: int, *, weighted: bool) -> Iterator[Found]:
     """Yield matches, the most relevant ones first; `number` is how many will be used."""
     lookup = search.single_lookup()
+    if search.has_short_cjk:
+        # One or two signs stand for all trigrams that begin with them; how common each of
+        # those is says nothing about a message, so the newest come first.
+        yield from search.found()
+        return
     if lookup is None:
         rows = search.found()
         newest = list(islice(rows, TEXT_WINDOW))

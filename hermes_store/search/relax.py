@@ -148,7 +148,7 @@ def edit_distance(one: str, other: str, limit: int) -> int:
         if min(current) > limit:
             return limit + 1
         older, previous = previous, current
-    return previous[-1]
+    return min(previous[-1], limit + 1)
 
 
 def _fewer(root: Node, frequency: Callable[[str], int]) -> Iterator[Relaxed]:

@@ -50,7 +50,7 @@ class Relaxation:
     """A step that made a query wider because nothing matched it as it was."""
 
     kind: str
-    """'forms', 'typos' or 'fewer words'."""
+    """'signs', 'forms', 'typos' or 'fewer words'."""
     explanation: str
     """A sentence for the search pane."""
 

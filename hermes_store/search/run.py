@@ -16,7 +16,7 @@ from hermes_store.database.fulltext import TRIGRAM, WORDS, indexed_text
 from hermes_store.database.transaction import Transaction
 from hermes_store.messages import findable
 from hermes_store.search import fields
-from hermes_store.search.fields import Condition, FieldProblem
+from hermes_store.search.fields import Condition, FieldProblem, MarkSource
 from hermes_store.search.matching import Candidate, satisfies
 from hermes_store.search.plan import Cover, Planner, Tier
 from hermes_store.search.query import And, Diagnostic, Field, Node, Not, Or, Text
@@ -42,6 +42,7 @@ class Search:
         root: Node | None,
         *,
         vocabulary: Vocabulary | None = None,
+        marks: MarkSource | None = None,
         extra: Sequence[Condition] = (),
         stop: Stop | None = None,
         oldest_first: bool = False,
@@ -49,6 +50,7 @@ class Search:
         now: float | None = None,
     ) -> None:
         self._tx = tx
+        self._marks = marks
         self.stop = stop or Stop()
         self._oldest_first = oldest_first
         self._tokenize: Tokenize = tokenizer(tx.connection)
@@ -80,7 +82,9 @@ class Search:
         match node:
             case Field():
                 try:
-                    self._conditions[node] = fields.condition(self._tx, node, self._now)
+                    self._conditions[node] = fields.condition(
+                        self._tx, node, self._now, self._marks
+                    )
                 except FieldProblem as problem:
                     self.diagnostics.append(fields.diagnose(node, problem))
                     return None
@@ -208,7 +212,8 @@ class Search:
             if not isinstance(part, Text) or "\0" in part.value:
                 continue
             leaf = self._planner.leaf(part)
-            if leaf.kind is not Kind.WORDS and part.value.lower() == part.value.upper():
+            literal = leaf.kind is not Kind.WORDS or leaf.tokens == (part.value,)
+            if literal and part.value.lower() == part.value.upper():
                 tests.append(f"instr({text}, ?)")
                 values.append(part.value)
             elif part.value.isascii() and (leaf.kind is not Kind.WORDS or len(leaf.tokens) == 1):
@@ -270,6 +275,12 @@ class Search:
             with self.stop.watching(self._tx.connection):
                 counted = self.rows.count(*lookup, up_to)
         return counted
+
+    @property
+    def has_short_cjk(self) -> bool:
+        """Whether Chinese, Japanese or Korean of less than three signs is looked for."""
+        leaves = (self._planner.leaf(text) for text in wanted_texts(self.root))
+        return any(leaf.kind is Kind.CJK and len(leaf.needle) < 3 for leaf in leaves)
 
     @property
     def single_tier(self) -> bool:

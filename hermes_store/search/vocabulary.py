@@ -15,7 +15,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +163,31 @@ class Vocabulary:
 
     # -- keeping up ------------------------------------------------------------------------
 
+    def learn(self, tx: Transaction, session_id: str) -> None:
+        """List the words of a session that came back with its old message ids.
+
+        The list may have been made anew in the meantime and believe to know what is there.
+        """
+        tokenize = tokenizer(tx.connection)
+        seen = 0
+        while True:
+            rows = tx.rows(
+                f"SELECT id, {indexed_text()} FROM messages WHERE session_id = ? AND id > ? "
+                f"ORDER BY id LIMIT {STEP_ROWS}",
+                (session_id, seen),
+            )
+            found, overlong, last = _words_of(rows, tokenize)
+            with self._lock:
+                con = self._open()
+                if con is None or last is None:
+                    return
+                try:
+                    with con:
+                        _add_words(con, found, overlong)
+                except apsw.Error:
+                    return
+            seen = last
+
     def catch_up(
         self,
         tx: Transaction,
@@ -191,6 +216,38 @@ class Vocabulary:
                 return True
             if deadline is not None and time.monotonic() >= deadline:
                 return False
+
+
+def _words_of(
+    rows: Iterable[tuple[Any, ...]], tokenize: Tokenize
+) -> tuple[set[str], list[tuple[int]], int | None]:
+    """Return the words of messages, the ids of those with overlong ones, and the last id."""
+    found: set[str] = set()
+    overlong: list[tuple[int]] = []
+    last = None
+    for last, text in rows:
+        if "base64," in text:
+            text = _BASE64.sub(" ", text)
+        tokens = tokenize(text)
+        found.update(tokens)
+        if max(map(len, tokens), default=0) > MAX_TERM:
+            overlong.append((last,))
+    return found, overlong, last
+
+
+def _add_words(con: apsw.Connection, found: Iterable[str], overlong: list[tuple[int]]) -> None:
+    listed = [(term,) for term in found if 2 <= len(term) <= MAX_TERM and _is_listed(term)]
+    con.execute("CREATE TEMP TABLE IF NOT EXISTS fresh(term TEXT PRIMARY KEY) WITHOUT ROWID")
+    con.execute("DELETE FROM fresh")
+    con.executemany("INSERT INTO fresh VALUES (?)", listed)
+    con.execute("DELETE FROM fresh WHERE term IN (SELECT term FROM terms)")
+    top = con.execute("SELECT COALESCE(MAX(id), 0) FROM terms").get
+    con.execute("INSERT INTO terms(term) SELECT term FROM fresh")
+    con.execute(
+        "INSERT INTO parts(rowid, term) SELECT id, term FROM terms WHERE id > ? ORDER BY id",
+        (top,),
+    )
+    con.executemany("INSERT OR IGNORE INTO overlong VALUES (?)", overlong)
 
 
 def _fact(con: apsw.Connection, name: str) -> object:
@@ -237,35 +294,15 @@ def may_be_unlisted(part: str) -> bool:
 def _list_step(con: apsw.Connection, tx: Transaction, tokenize: Tokenize) -> int:
     """List the words of the next messages and return the id that is covered now."""
     covered = _covered(con, tx)
-    found: set[str] = set()
-    overlong: list[tuple[int]] = []
-    last = covered
     rows = tx.rows(
         f"SELECT id, {indexed_text()} FROM messages WHERE id > ? ORDER BY id LIMIT {STEP_ROWS}",
         (covered,),
     )
-    for last, text in rows:
-        if "base64," in text:
-            text = _BASE64.sub(" ", text)
-        tokens = tokenize(text)
-        found.update(tokens)
-        if max(map(len, tokens), default=0) > MAX_TERM:
-            overlong.append((last,))
-    if last == covered:
+    found, overlong, last = _words_of(rows, tokenize)
+    if last is None:
         return max(covered, tx.value("SELECT MAX(id) FROM messages") or 0)
-    listed = [(term,) for term in found if 2 <= len(term) <= MAX_TERM and _is_listed(term)]
     with con:
-        con.execute("CREATE TEMP TABLE IF NOT EXISTS fresh(term TEXT PRIMARY KEY) WITHOUT ROWID")
-        con.execute("DELETE FROM fresh")
-        con.executemany("INSERT INTO fresh VALUES (?)", listed)
-        con.execute("DELETE FROM fresh WHERE term IN (SELECT term FROM terms)")
-        top = con.execute("SELECT COALESCE(MAX(id), 0) FROM terms").get
-        con.execute("INSERT INTO terms(term) SELECT term FROM fresh")
-        con.execute(
-            "INSERT INTO parts(rowid, term) SELECT id, term FROM terms WHERE id > ? ORDER BY id",
-            (top,),
-        )
-        con.executemany("INSERT OR IGNORE INTO overlong VALUES (?)", overlong)
+        _add_words(con, found, overlong)
         for name, value in (("covered", last), ("identity", _identity(tx, last))):
             con.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
-    return int(last)
+    return last

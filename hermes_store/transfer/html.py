@@ -47,14 +47,20 @@ def opening(heads: Iterator[Head], total: int) -> Iterator[str]:
         "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
     )
-    yield f"<title>Hermes sessions ({total:,})</title>\n<style>\n{_STYLE}</style>\n</head>\n<body>\n"
+    first = next(heads, None) if total == 1 else None
+    title = escape(readable.heading(first.title, first.id) if first else f"{total:,} sessions")
+    yield f"<title>{title}</title>\n<style>\n{_STYLE}</style>\n</head>\n<body>\n"
     if total > 1:
-        yield f"<h1>{total:,} sessions</h1>\n<nav>\n<ol>\n"
+        yield f"<h1>{title}</h1>\n<nav>\n<ol>\n"
         for number, head in enumerate(heads, 1):
-            title = escape(readable.heading(head.title, head.id))
-            started = escape(readable.moment(head.started_at))
-            yield f'<li><a href="#s{number}">{title}</a> <time>{started}</time></li>\n'
+            yield _entry(number, head)
         yield "</ol>\n</nav>\n"
+
+
+def _entry(number: int, head: Head) -> str:
+    title = escape(readable.heading(head.title, head.id))
+    started = escape(readable.moment(head.started_at))
+    return f'<li><a href="#s{number}">{title}</a> <time>{started}</time></li>\n'
 
 
 def session(
@@ -101,7 +107,4 @@ def _message(message: Mapping[str, Any]) -> Iterator[str]:
 
 def _folded(summary: str, text: str) -> str:
     # A browser drops the first line end after <pre>; this one is for it.
-    return (
-        f"<details><summary>{escape(summary)}</summary>\n"
-        f"<pre>\n{escape(text)}</pre></details>\n"
-    )
+    return f"<details><summary>{escape(summary)}</summary>\n<pre>\n{escape(text)}</pre></details>\n"

@@ -13,12 +13,13 @@ from typing import Any
 from hermes_store.transfer import readable
 from hermes_store.transfer.readable import Head
 
-_FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)")
+_FENCE = re.compile(r"(?P<indent> {0,3})(?P<fence>`{3,}|~{3,})(?P<info>.*)")
 _HEADING = re.compile(r" {0,3}(?P<marks>#{1,6})(?=\s|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*")
 # Inline code is taken whole, so that only the angle brackets outside of it are escaped.
-_TAG = re.compile(r"(?P<code>(?P<ticks>`++)[^`\n]++(?P=ticks)(?!`))|<(?=[A-Za-z/!?])")
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|#])")
+_TAG = re.compile(r"(?P<code>(?<!`)(?P<ticks>`++)[^`\n]++(?P=ticks)(?!`))|<(?=[A-Za-z/!?])")
+# An underscore inside a word means nothing, and every id has some.
+_SPECIAL = re.compile(r"([\\`*\[\]<>|]|(?<!\w)_|_(?!\w))")
 _TICKS = re.compile("`{3,}")
 _DEEPER = 2
 
@@ -73,26 +74,28 @@ def fenced(text: str, info: str = "") -> str:
 def contained(text: str) -> str:
     """Return Markdown that stays what it is and cannot reach beyond its place."""
     lines: list[str] = []
-    fence = ""
+    fence: re.Match[str] | None = None
     for line in text.strip("\n").split("\n"):
         match = _FENCE.fullmatch(line)
-        if fence:
+        if fence is not None:
             if match and _closes(fence, match):
-                fence = ""
+                fence = None
+            elif not line.startswith(fence["indent"]):
+                # A fence in a list ends with the list; out here this may be text again.
+                line = _tags_shown(line)
             lines.append(line)
         elif match and not (match["fence"][0] == "`" and "`" in match["info"]):
-            fence = match["fence"]
+            fence = match
             lines.append(line)
         else:
             lines.append(_prose(line, lines[-1] if lines else ""))
-    if fence:
-        lines.append(fence)
+    if fence is not None:
+        lines.append(fence["indent"] + fence["fence"])
     return "\n".join(lines)
 
 
-def _closes(fence: str, match: re.Match[str]) -> bool:
-    found: str = match["fence"]
-    return found[0] == fence[0] and len(found) >= len(fence) and not match["info"].strip()
+def _closes(fence: re.Match[str], found: re.Match[str]) -> bool:
+    return found["fence"].startswith(fence["fence"]) and not found["info"].strip()
 
 
 def _prose(line: str, above: str) -> str:
@@ -102,6 +105,10 @@ def _prose(line: str, above: str) -> str:
     elif above.strip() and _UNDERLINE.fullmatch(line):
         # Below a paragraph this would make a heading of it.
         line = "\\" + line.lstrip()
+    return _tags_shown(line)
+
+
+def _tags_shown(line: str) -> str:
     return _TAG.sub(lambda match: match["code"] or "\\<", line)
 
 

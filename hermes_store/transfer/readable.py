@@ -49,7 +49,7 @@ def heading(title: Any, session_id: Any) -> str:
 def moment(value: Any) -> str:
     """Return a stored moment as local time; what is none comes back as it is."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return line(value)
+        return _text(value)
     try:
         return datetime.fromtimestamp(value).astimezone().isoformat(" ", "seconds")
     except (ValueError, OverflowError, OSError):

@@ -24,6 +24,8 @@ VERBS: dict[str, Verb] = {
     "show": Verb("show", "read a whole conversation"),
     "tree": Verb("tree", "show what a session grew out of and into"),
     "rename": Verb("rename", "give a session a title"),
+    "export": Verb("export", "write sessions to a file", False),
+    "import": Verb("importing", "bring in exported sessions"),
     "stats": Verb("figures", "count sessions and messages, measure the file"),
     "insights": Verb("insights", "tokens, costs and habits, with charts"),
     "optimize": Verb("optimize", "make the file small and search fast"),

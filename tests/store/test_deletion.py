@@ -146,6 +146,6 @@ def test_files_of_a_deleted_conversation_go_too(db: SessionDB, tmp_path: Path) -
     add_chain(db, "ab")
     for name in ("a.jsonl", "session_b.json", "other.jsonl"):
         (tmp_path / name).write_text("x")
-    db.delete_conversation("a", sessions_dir=tmp_path)
+    db.delete_conversation("a", sessions_dir=tmp_path, permanently=True)
     left = {path.name for path in tmp_path.glob("*.json*")}
     assert left == {"other.jsonl"}

@@ -75,7 +75,7 @@ def test_many_sessions_go_in_small_transactions(db: SessionDB, path: Path) -> No
         add(db, f"s{number}", "x", ended=LONG_AGO + 5)
     sizes: list[int] = []
     with db._db.read() as tx:
-        planned = prune.plan(tx, LONG_AGO + 100)
+        planned = prune.ended_before(tx, LONG_AGO + 100)
     assert len(planned) == 35
 
     def write() -> AbstractContextManager[Transaction]:
@@ -94,7 +94,7 @@ def test_a_session_that_wakes_up_after_the_plan_is_spared(db: SessionDB) -> None
     for name in ("a", "b", "gone"):
         add(db, name, "x", ended=LONG_AGO + 5)
     with db._db.read() as tx:
-        planned = prune.plan(tx, LONG_AGO + 100)
+        planned = prune.ended_before(tx, LONG_AGO + 100)
     db.reopen_session("a")
     db.append_message("b", "user", "again")
     db.delete_session("gone")
@@ -106,5 +106,5 @@ def test_a_session_that_wakes_up_after_the_plan_is_spared(db: SessionDB) -> None
 def test_a_plan_changes_nothing(db: SessionDB, path: Path, reader: bool) -> None:
     add(db, "a", ended=LONG_AGO)
     with SessionDB(path, read_only=reader) as store, store._db.read() as tx:
-        assert prune.plan(tx, time.time()) == ("a",)
+        assert prune.ended_before(tx, time.time()) == ("a",)
     assert _left(db) == {"a"}

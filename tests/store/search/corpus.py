@@ -29,7 +29,7 @@ FRAGMENTS = (
     "前回の設定", "設定", "確認", "中", "数据库连接", "データベース", "ﾃﾞｰﾀ", "한국어",
     "설정을", "ㅋㅋㅋ", "使用Python编写", "v2版本", "中яблоко文", "第3章", "Ｆｕｌｌ",
     "ｗｉｄｔｈ", "１２３", "，", "。", "「引用」", "目录\\文件", "列\t表", "x" * 70,
-    "k" * 65 + "needle" + "y" * 20, "base64,SGVsbG8gd29ybGQ=", "import base64,hashlib",
+    "k" * 65 + "needle" + "y" * 20, "base64,SGVsbG8gd29ybGQ=;", "import base64,hashlib;",
     "<b>&amp;</b>", "{'key': 'value'}", "SELECT * FROM t;", "AND", "OR", "NOT", "NEAR(a b)", "*",
     "--force", "-x", "(group)", "title:x", "^start", "'single'", "\0", "a\0b",
 )  # fmt: skip
@@ -104,11 +104,21 @@ def scan(tx: Transaction) -> list[Said]:
 
 # -- needles -----------------------------------------------------------------------------------
 
+
+def has_known_case(letter: str) -> bool:
+    """Tell whether the word index takes both cases of a letter for the same.
+
+    It knows those of Unicode 6.1: not the capitals of Georgian, Cherokee or phonetic letters.
+    """
+    known = ord(letter) < 0x250 or "Α" <= letter <= "ω" or "А" <= letter <= "я"
+    return letter != "İ" and (known or letter.lower() == letter.upper())
+
+
 letters = st.sampled_from("abcABé1_ -./\\%#\0\n\u0301😀中設定한ﾃａＡя")
 generated = st.one_of(
     st.text(letters, max_size=30),
     st.lists(st.sampled_from(FRAGMENTS + SEPARATORS), max_size=8).map("".join),
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\u0130"), max_size=12),
+    st.text(st.characters(exclude_categories=["Cs"]).filter(has_known_case), max_size=12),
 )
 
 

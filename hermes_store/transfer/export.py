@@ -1,0 +1,140 @@
+"""Exports sessions as a stream: one message at a time, one short snapshot for each session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+from hermes_store import listing, messages, sessions
+from hermes_store.database.connection import Database
+from hermes_store.errors import InvalidInput, SessionNotFound
+from hermes_store.transfer import html, jsonl, markdown, target
+from hermes_store.transfer.readable import Head
+from hermes_store.transfer.redact import redact_row
+
+Progress = Callable[[int, int], None]
+
+_HEADS_AT_ONCE = 500
+
+
+class Format(StrEnum):
+    """What an export looks like."""
+
+    JSONL = "jsonl"
+    """One JSON object on each line, with everything: for programs, and to import again."""
+    MARKDOWN = "markdown"
+    """A transcript to read."""
+    HTML = "html"
+    """The same as one page for a browser."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Format:
+        if value == "md":
+            return cls.MARKDOWN
+        raise InvalidInput(f"There is no format '{value}'. Choose {', '.join(cls)}.")
+
+
+class _Writer(Protocol):
+    """What a format has to offer; each module of one is such a thing."""
+
+    def opening(self, heads: Iterator[Head], total: int) -> Iterator[str]: ...
+
+    def session(
+        self, row: Mapping[str, Any], messages: Iterator[Mapping[str, Any]], number: int
+    ) -> Iterator[str]: ...
+
+    def closing(self) -> Iterator[str]: ...
+
+
+_WRITERS: dict[Format, _Writer] = {
+    Format.JSONL: jsonl,
+    Format.MARKDOWN: markdown,
+    Format.HTML: html,
+}
+
+
+def export(
+    db: Database,
+    session_ids: Iterable[str] | None,
+    sink: TextIO,
+    fmt: Format,
+    *,
+    redact: bool = False,
+    progress: Progress | None = None,
+) -> int:
+    """Write sessions to an open text file and return how many it were.
+
+    Without ids, all are written, the most recently active first. An unknown id raises
+    SessionNotFound before anything is written; a session that is deleted meanwhile is left out.
+    `progress` hears of each session as (done, total).
+    """
+    ids = _chosen(db, session_ids)
+    writer = _WRITERS[fmt]
+    guard = redact_row if redact else dict
+    for piece in writer.opening(_heads(db, ids, guard), len(ids)):
+        sink.write(piece)
+    written = 0
+    for number, session_id in enumerate(ids, 1):
+        written += _write_one(db, session_id, writer, sink, number, guard)
+        if progress is not None:
+            progress(number, len(ids))
+    for piece in writer.closing():
+        sink.write(piece)
+    return written
+
+
+def export_to_file(
+    db: Database,
+    session_ids: Iterable[str] | None,
+    path: Path,
+    fmt: Format,
+    *,
+    redact: bool = False,
+    progress: Progress | None = None,
+) -> int:
+    """Write sessions to a file, which appears complete or not at all; return how many it were."""
+    place = Path(os.path.realpath(path))
+    target.refuse_unusable(place, db.path)
+    with target.written(place) as sink:
+        return export(db, session_ids, sink, fmt, redact=redact, progress=progress)
+
+
+def _chosen(db: Database, session_ids: Iterable[str] | None) -> list[str]:
+    with db.read() as tx:
+        if session_ids is None:
+            return listing.recent_ids(tx)
+        ids = list(dict.fromkeys(session_ids))
+        for session_id in ids:
+            if not sessions.exists(tx, session_id):
+                raise SessionNotFound(session_id)
+    return ids
+
+
+_Guard = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+def _write_one(
+    db: Database, session_id: str, writer: _Writer, sink: TextIO, number: int, guard: _Guard
+) -> bool:
+    with db.read() as tx:
+        row = sessions.row(tx, session_id)
+        if row is None:
+            return False
+        # Closed by hand: a sink that raises would leave the query, and so the snapshot, open.
+        with closing(messages.iterate_rows(tx, session_id)) as found:
+            for piece in writer.session(guard(row), map(guard, found), number):
+                sink.write(piece)
+    return True
+
+
+def _heads(db: Database, ids: Sequence[str], guard: _Guard) -> Iterator[Head]:
+    for start in range(0, len(ids), _HEADS_AT_ONCE):
+        with db.read() as tx:
+            found = [sessions.find(tx, each) for each in ids[start : start + _HEADS_AT_ONCE]]
+        for session_id, session in zip(ids[start : start + _HEADS_AT_ONCE], found, strict=True):
+            title = guard({"title": session.title})["title"] if session else None
+            yield Head(session_id, title, session.started_at if session else None)

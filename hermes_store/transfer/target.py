@@ -1,0 +1,94 @@
+"""The file that an export is written to: all of it appears at once, or nothing changes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TextIO
+
+from hermes_store.errors import StoreError
+
+
+def refuse_unusable(path: Path, database: Path) -> None:
+    """Raise a StoreError for a target that cannot or must not be written."""
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder. Give the name of a file in it.")
+    for name in (database.name, f"{database.name}-wal", f"{database.name}-shm"):
+        if _is_same(path, database.with_name(name)):
+            raise StoreError(f"{path} is part of the session database. Choose another file.")
+    if not path.parent.is_dir():
+        raise StoreError(f"There is no folder {path.parent}. Create it or choose another place.")
+    if path.exists() and not os.access(path, os.W_OK):
+        raise StoreError(f"{path} is write-protected. Choose another name or remove the file.")
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False
+
+
+@contextmanager
+def written(path: Path) -> Iterator[TextIO]:
+    """Give a file to write to; it takes its place when the block ends well.
+
+    Whatever ends the block otherwise, the file that was there stays and no other is left.
+    """
+    try:
+        # Devices and pipes cannot be replaced, and must not be.
+        opened = _directly(path) if path.exists() and not path.is_file() else _replacing(path)
+        with opened as sink:
+            yield sink
+    except OSError as error:
+        raise _trouble(path, error) from error
+
+
+@contextmanager
+def _directly(path: Path) -> Iterator[TextIO]:
+    with path.open("w", encoding="utf-8", newline="\n") as sink:
+        yield sink
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[TextIO]:
+    # Readable by its owner only: that is how mkstemp makes files, and what a history needs.
+    handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".tmp", dir=path.parent)
+    try:
+        with open(handle, "w", encoding="utf-8", newline="\n") as sink:
+            yield sink
+            sink.flush()
+            os.fsync(sink.fileno())
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename last; where folders cannot be synced, the system does it in its own time."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _trouble(path: Path, error: OSError) -> StoreError:
+    if error.errno == errno.ENOSPC:
+        return StoreError(
+            f"There is no room left for {path}. Free some space or choose another disk."
+        )
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return StoreError(
+            f"You may not write to {path.parent}. Choose another folder or change its rights."
+        )
+    why = error.strerror or str(error)
+    return StoreError(f"{path} could not be written ({why}). Choose another place.")

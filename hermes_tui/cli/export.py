@@ -1,0 +1,55 @@
+"""`hermes sessions export`: sessions as JSON lines, Markdown or a web page."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from hermes_tui.cli.context import Context
+from hermes_tui.cli.output import complain, plural
+from hermes_tui.cli.progress import ProgressLine
+
+_BY_ENDING = {".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html"}
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `export`."""
+    parser.add_argument("file", help="where to; - for standard output")
+    parser.add_argument("--source", help="only this source, such as telegram")
+    parser.add_argument(
+        "--session-id", action="append", metavar="SESSION", help="only this one; may be repeated"
+    )
+    parser.add_argument(
+        "--format", choices=("jsonl", "md", "html"), help="default: by the file's ending, or jsonl"
+    )
+    parser.add_argument("--redact", action="store_true", help="mask keys, tokens and passwords")
+    parser.epilog = (
+        "examples:\n  hermes sessions export backup.jsonl\n"
+        '  hermes sessions export talk.html --session-id "my project"\n'
+        "  hermes sessions export - --source telegram | gzip > telegram.jsonl.gz"
+    )
+
+
+def run(options: argparse.Namespace, context: Context) -> int:
+    """Export sessions."""
+    wanted = options.format or _BY_ENDING.get(Path(options.file).suffix.lower(), "jsonl")
+    with context.store() as store, ProgressLine() as line:
+
+        def progress(done: int, total: int) -> None:
+            line("Exporting", done, total)
+
+        ids: list[str] | None = None
+        if options.session_id:
+            ids = [store.find_session(each).id for each in options.session_id]
+        elif options.source:
+            ids = [row["id"] for row in store.search_sessions(source=options.source, limit=-1)]
+        if options.file == "-":
+            number = store.export(sys.stdout, wanted, ids, options.redact, progress)
+        else:
+            number = store.export_file(options.file, wanted, ids, options.redact, progress)
+    if options.file != "-":
+        context.printer.line(f"Exported {plural(number, 'session')} to {options.file}")
+    elif not number:
+        complain("There were no sessions to export.")
+    return 0

@@ -1,0 +1,219 @@
+"""Every string is a query, and means what its parts say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hermes_store import Store
+from hermes_store.search import language
+from hermes_store.search.api import Request
+from hermes_store.search.language import parse
+from hermes_store.search.query import And, Field, Node, Not, Or, Severity, Text
+from hermes_store.search.results import Order
+from tests.store.search import corpus
+
+PIECES = (
+    '"', "'", "(", ")", "-", "*", ":", " ", "AND", "OR", "NOT", "NEAR", "+", "^", "{", "}", "\0",
+    "\ud800", "deploy", "前回", "source:", "role:user", "after:7d", "after:", "sort:", "is:", "-(",
+    "title:", "😀", "\\", "%", "_", "~", "\n", "a", "é", "1", "--", "->", "tag:x", "id:",
+)  # fmt: skip
+anything = st.one_of(
+    st.text(max_size=40),
+    st.text(st.characters(), max_size=20),
+    st.lists(st.sampled_from(PIECES), max_size=25).map("".join),
+    st.lists(st.sampled_from(PIECES), max_size=25).map(" ".join),
+)
+
+
+def said(node: Node | None) -> str:
+    """Write a tree down: words as they are, the rest with brackets."""
+    match node:
+        case None:
+            return "nothing"
+        case Text():
+            shown = f"'{node.value}'" if node.quoted else node.value
+            return shown + "*" * node.prefix
+        case Field():
+            return f"{node.name}={node.value}"
+        case Not():
+            return f"not({said(node.part)})"
+        case And() | Or():
+            return f"{type(node).__name__.lower()}({', '.join(map(said, node.parts))})"
+
+
+def nodes(node: Node | None) -> Iterator[Node]:
+    if node is None:
+        return
+    yield node
+    for part in node.parts if isinstance(node, And | Or) else ():
+        yield from nodes(part)
+    if isinstance(node, Not):
+        yield from nodes(node.part)
+
+
+MEANINGS = {
+    "": "nothing",
+    "   ": "nothing",
+    "one": "one",
+    "one two": "and(one, two)",
+    "one AND two": "and(one, two)",
+    "one OR two": "or(one, two)",
+    "one two OR three": "or(and(one, two), three)",
+    "one OR two three": "or(one, and(two, three))",
+    "one (two OR three)": "and(one, or(two, three))",
+    "((one))": "one",
+    "one NOT two": "and(one, not(two))",
+    "one -two": "and(one, not(two))",
+    "NOT one": "not(one)",
+    "NOT (one two)": "not(and(one, two))",
+    "one -(two OR three)": "and(one, not(or(two, three)))",
+    "one NOT two OR three": "or(and(one, not(two)), three)",
+    '"one two"': "'one two'",
+    '"one" "two"': "and('one', 'two')",
+    'one"two three"': "and(one, 'two three')",
+    '-"one two"': "not('one two')",
+    '"AND"': "'AND'",
+    "one and two": "and(one, and, two)",
+    "dep*": "dep*",
+    '"one tw"*': "'one tw'*",
+    "*": "*",
+    "source:cli": "source=cli",
+    "Source:cli": "source=cli",
+    "-source:cron deploy": "and(not(source=cron), deploy)",
+    'title:"two words"': "title=two words",
+    "(source:cli OR role:user) x": "and(or(source=cli, role=user), x)",
+    "after:2026-01-01 deploy": "and(after=2026-01-01, deploy)",
+    "colour:red": "colour:red",
+    "source: cli": "and(source:, cli)",
+    "https://example.org/a?b=c": "https://example.org/a?b=c",
+    "C:\\Users\\Ann": "C:\\Users\\Ann",
+    "12:30": "12:30",
+    "f(x)": "f(x)",
+    "(f(x) y)": "and(f(x), y)",
+    "chat-send": "chat-send",
+    "--force": "--force",
+    "->": "->",
+    "-": "-",
+    "C#": "C#",
+    "...": "...",
+    "one ... two": "and(one, two)",
+    "one ✓": "and(one, ✓)",
+    "one)": "one)",
+}
+
+
+@pytest.mark.parametrize("text", MEANINGS)
+def test_a_text_means(text: str) -> None:
+    assert said(parse(text).root) == MEANINGS[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "remark", "place"),
+    [
+        ("one AND", "one", "AND has nothing to join", "AND"),
+        ("OR one", "one", "OR has nothing to join", "OR"),
+        ("one OR OR two", "or(one, two)", "OR has nothing to join", "OR"),
+        ("one NOT", "one", "NOT has nothing to join", "NOT"),
+        ("NOT NOT one", "not(one)", "NOT has nothing to join", "NOT"),
+        ('one "two', "and(one, 'two')", "The quote is not closed", '"two'),
+        ("(one two", "and(one, two)", "The bracket is not closed", "("),
+        ("one ... two", "and(one, two)", "'...' was left out", "..."),
+        ("suorce:cli", "suorce:cli", "did you mean 'source:'", "suorce:"),
+        ("befor:7d", "befor:7d", "did you mean 'before:'", "befor:"),
+        ("sort:best one", "one", "There is no order 'best'", "sort:best"),
+    ],
+)
+def test_what_was_repaired_is_said_and_pointed_at(
+    text: str, left: str, remark: str, place: str
+) -> None:
+    query = parse(text)
+    assert said(query.root) == left
+    (found,) = [each for each in query.diagnostics if remark in each.message]
+    assert text[found.span.start : found.span.end] == place
+
+
+@pytest.mark.parametrize("text", ["one two", "https://a.b/c", 'a "b c" OR -d*', "x:y", "12:30"])
+def test_nothing_is_remarked_where_nothing_is_odd(text: str) -> None:
+    assert parse(text).diagnostics == ()
+
+
+@pytest.mark.parametrize("order", language.SORTS)
+def test_an_order_is_no_condition(order: str) -> None:
+    query = parse(f"one sort:{order.upper()} two")
+    assert (said(query.root), query.sort) == ("and(one, two)", order)
+
+
+def test_too_much_is_cut_and_said() -> None:
+    long = parse("x" * (language.MAX_LENGTH + 1))
+    many = parse(" ".join(f"w{number}" for number in range(language.MAX_TERMS + 5)))
+    assert [each.severity for each in long.diagnostics] == [Severity.PROBLEM]
+    assert isinstance(many.root, And)
+    assert len(many.root.parts) == language.MAX_TERMS
+    assert [each.severity for each in many.diagnostics] == [Severity.PROBLEM]
+
+
+def test_brackets_deeper_than_allowed_lose_no_word() -> None:
+    deep = language.MAX_DEPTH + 10
+    assert said(parse("(" * deep + "one" + ")" * deep + " two").root) == "and(one, two)"
+
+
+@settings(max_examples=400, deadline=None)
+@given(anything)
+def test_parsing_never_fails_and_every_part_lies_in_the_text(text: str) -> None:
+    query = parse(text)
+    for part in (*nodes(query.root), *query.diagnostics):
+        assert 0 <= part.span.start < part.span.end <= len(text)
+    for node in nodes(query.root):
+        if isinstance(node, Text) and not node.quoted:
+            assert node.value in text[node.span.start : node.span.end]
+
+
+# -- end to end --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store(tmp_path_factory.mktemp("language") / "state.db") as store:
+        with store._db.write() as tx:
+            corpus.fill(tx, corpus.some_messages(5, 60))
+        assert store.prepare_search()
+        yield store
+
+
+@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@given(text=anything, order=st.sampled_from((None, *Order)), grouped=st.booleans())
+def test_every_string_can_be_searched_for(
+    filled: Store, text: str, order: Order | None, grouped: bool
+) -> None:
+    request = Request(text, order=order, grouped=grouped, typing=grouped, limit=5)
+    result = filled.search(request)
+    assert not result.partial
+    assert result.messages.number >= len(result.hits)
+
+
+LONG = {
+    "many words": "deploy " * 2_000,
+    "a long word": "x" * 10_000,
+    "brackets": "(" * 500 + "a" + ")" * 500,
+    "deep groups": "a (b OR " * 60 + "c" + ")" * 60,
+    "deep groups and negations": "a (b OR c -d -e NOT " * 60 + "f" + ")" * 60,
+    "negations": " ".join(f"-w{n}" for n in range(63)) + " the",
+    "negated groups": "the " + " ".join(f"NOT (w{n}" for n in range(40)) + ")" * 40,
+    "prefixes": " OR ".join(f'"w {n}"*' for n in range(64)),
+    "alternatives in Chinese": " OR ".join(f"前{n}" for n in range(64)),
+    "alternative fields": " OR ".join(f"source:s{n}" for n in range(64)),
+    "signs": "%" * 3_000,
+    "Chinese": "中" * 3_000,
+    "nothing": '"' + "\0" * 50 + '"',
+    "a field": "title:" + "_%\\" * 900,
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_and_deep_queries_can_be_searched_for(filled: Store, name: str) -> None:
+    for grouped in (False, True):
+        assert not filled.search(Request(LONG[name], grouped=grouped, limit=5)).partial

@@ -1,0 +1,216 @@
+"""Which hits come first, how pages follow each other, and what is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from hermes_store import SessionDB, messages
+from hermes_store.search import api, rank
+from hermes_store.search.api import Request
+from hermes_store.search.results import Order
+from tests.support import LONG_AGO, add, add_chain
+
+
+def sessions_of(db: SessionDB, text: str, **more: object) -> list[str]:
+    request = Request(text, **more)  # type: ignore[arg-type]
+    return [hit.session_id for hit in db.search(request).hits]
+
+
+def say(db: SessionDB, session_id: str, content: str, **more: object) -> int:
+    with db._db.write() as tx:
+        return messages.append(tx, session_id, {"role": "user", "content": content} | more)
+
+
+# -- by time -----------------------------------------------------------------------------------
+
+
+def test_the_newest_come_first_and_the_oldest_on_request(db: SessionDB) -> None:
+    for number in range(3):
+        add(db, f"s{number}", "deploy it", at=LONG_AGO + number)
+    assert sessions_of(db, "deploy") == ["s2", "s1", "s0"]
+    assert sessions_of(db, "deploy sort:oldest") == ["s0", "s1", "s2"]
+    assert sessions_of(db, "deploy", order=Order.OLDEST) == ["s0", "s1", "s2"]
+
+
+def test_the_order_shown_is_said(db: SessionDB) -> None:
+    add(db, "s", "deploy")
+    assert db.search("deploy").order is Order.NEWEST
+    assert db.search("deploy sort:relevance").order is Order.RELEVANCE
+    assert db.search(Request("deploy sort:oldest", order=Order.NEWEST)).order is Order.NEWEST
+
+
+def test_whole_words_come_before_parts_of_words(db: SessionDB) -> None:
+    add(db, "whole", "we deploy now")
+    add(db, "part", "a redeployment", at=LONG_AGO + 100)
+    add(db, "wholly newer", "deploy!", at=LONG_AGO + 200)
+    db.prepare_search()
+    assert sessions_of(db, "deploy") == ["wholly newer", "whole", "part"]
+
+
+def test_while_typing_the_last_word_may_go_on(db: SessionDB) -> None:
+    add(db, "went on", "deployment done")
+    add(db, "elsewhere", "deployment", at=LONG_AGO + 100)
+    request = Request("done deplo", typing=True, relax=False)
+    assert [hit.session_id for hit in db.search(request).hits] == ["went on"]
+
+
+# -- by relevance ------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["bm25", "window", "texts"])
+def ranking(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The three ways to rank: all by bm25, the newest by density, the newest by their texts."""
+    if request.param == "window":
+        monkeypatch.setattr(rank, "WINDOW", 1)
+    return str(request.param)
+
+
+def asked(ranking: str, word: str) -> str:
+    # A field that only part of the query asks for can be told from the text alone.
+    return f"({word} OR (zzz role:user))" if ranking == "texts" else word
+
+
+def test_what_people_and_the_model_said_counts_for_more_than_tool_output(
+    db: SessionDB, ranking: str
+) -> None:
+    add(db, "s", "nothing")
+    tool = say(db, "s", "deploy the thing", role="tool", tool_name="terminal")
+    user = say(db, "s", "deploy the thing")
+    model = say(db, "s", "deploy the thing", role="assistant")
+    other = say(db, "s", "deploy the thing", role="tool", tool_name="terminal")
+    result = db.search(Request(asked(ranking, "deploy"), order=Order.RELEVANCE))
+    ids = [hit.message_id for hit in result.hits]
+    assert set(ids[:2]) == {user, model}
+    assert set(ids[2:]) == {tool, other}
+
+
+def test_conversations_with_a_person_count_for_more_than_jobs(db: SessionDB, ranking: str) -> None:
+    for name, source in (("job", "cron"), ("person", "telegram"), ("agent", "subagent")):
+        add(db, name, "deploy the thing", source=source)
+    found = sessions_of(db, asked(ranking, "deploy"), order=Order.RELEVANCE)
+    assert found[0] == "person"
+    assert set(found[1:]) == {"job", "agent"}
+
+
+def test_what_is_about_a_word_comes_before_what_mentions_it(db: SessionDB, ranking: str) -> None:
+    add(db, "about", "deploy, deploy and deploy")
+    add(db, "mentions", "deploy " + "among many other words " * 40, at=LONG_AGO + 100)
+    assert sessions_of(db, asked(ranking, "deploy"), order=Order.RELEVANCE) == ["about", "mentions"]
+
+
+def test_parts_of_words_follow_what_was_ranked(db: SessionDB) -> None:
+    add(db, "part", "redeployment", at=LONG_AGO + 100)
+    add(db, "whole", "deploy")
+    db.prepare_search()
+    assert sessions_of(db, "deploy", order=Order.RELEVANCE) == ["whole", "part"]
+
+
+# -- pages and counts --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def many(db: SessionDB) -> Iterator[SessionDB]:
+    for number in range(30):
+        words = "deploy " * (1 + number % 3) + "redeployed" * (number % 2)
+        add(db, f"s{number:02}", words, "other", f"a redeployment {number}", at=LONG_AGO + number)
+    db.prepare_search()
+    yield db
+
+
+@pytest.mark.parametrize("order", Order)
+@pytest.mark.parametrize("small", [False, True])
+@pytest.mark.parametrize("text", ["deploy", "deploy OR role:assistant", "deploy -x"])
+def test_pages_follow_each_other_without_gap_or_repetition(
+    many: SessionDB, text: str, order: Order, small: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if small:
+        for name in ("WINDOW", "RECENT", "TEXT_WINDOW"):
+            monkeypatch.setattr(rank, name, 8, raising=False)
+    everything = many.search(Request(text, order=order, limit=1_000))
+    whole = [hit.message_id for hit in everything.hits]
+    assert len(whole) == len(set(whole)) == 60
+    pages = [
+        [hit.message_id for hit in many.search(Request(text, order, limit=7, offset=at)).hits]
+        for at in range(0, 70, 7)
+    ]
+    assert [message_id for page in pages for message_id in page] == whole
+
+
+@pytest.mark.parametrize("order", Order)
+def test_pages_of_conversations_follow_each_other(many: SessionDB, order: Order) -> None:
+    # One conversation of many sessions must not take the room of several.
+    add_chain(many, [f"chain{number}" for number in range(5)], at=LONG_AGO + 10_000)
+    with many._db.write() as tx:
+        tx.run("UPDATE messages SET content = 'deploy' WHERE session_id LIKE 'chain%'")
+    seen: list[str] = []
+    for at in range(0, 40, 4):
+        request = Request("deploy", order, limit=4, offset=at, grouped=True)
+        groups = many.search(request).groups
+        assert len(groups) == min(4, 31 - at) if at < 31 else not groups
+        seen += [group.root_id for group in groups]
+    assert len(seen) == len(set(seen)) == 31
+
+
+def test_counts_are_exact_or_say_that_there_may_be_more(
+    many: SessionDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = many.search(Request("deploy", limit=100))
+    assert (str(every.messages), every.messages.exact) == ("60", True)
+    few = many.search(Request("deploy", limit=5))
+    assert not few.messages.exact
+    assert 5 <= few.messages.number <= 60
+    uncounted = many.search(Request("deploy", limit=5, count=False))
+    assert (str(uncounted.messages), uncounted.messages.number) == ("5+", 5)
+    monkeypatch.setattr(api, "COUNT_UP_TO", 10)
+    cut = many.search(Request("deploy", limit=5))
+    assert (cut.messages.number, cut.messages.exact) == (10, False)
+
+
+def test_none_is_an_exact_count(db: SessionDB) -> None:
+    add(db, "s", "hello")
+    nothing = db.search("absent")
+    assert (nothing.messages.number, nothing.messages.exact) == (0, True)
+
+
+# -- conversations -----------------------------------------------------------------------------
+
+
+def test_a_chain_of_compressions_is_one_conversation(db: SessionDB) -> None:
+    add(db, "alone", "also said in here", at=LONG_AGO - 1_000)
+    add_chain(db, ["first", "second", "third"])
+    result = db.search(Request("said", grouped=True))
+    assert [(group.root_id, group.count) for group in result.groups] == [("first", 3), ("alone", 1)]
+    assert [hit.session_id for hit in result.groups[0].hits] == ["third", "second", "first"]
+    assert result.hits == tuple(hit for group in result.groups for hit in group.hits)
+    assert (result.conversations.number, result.conversations.exact) == (2, True)
+
+
+def test_a_matching_title_comes_first_by_relevance_and_in_its_place_by_time(db: SessionDB) -> None:
+    add(db, "old", "nothing of it", title="Deploy to production", at=LONG_AGO)
+    add(db, "new", "we deploy", at=LONG_AGO + 1_000)
+    add(db, "older", "deploy", at=LONG_AGO - 1_000)
+
+    def order(text: str) -> list[tuple[str, bool]]:
+        groups = db.search(Request(text, grouped=True)).groups
+        return [(group.root_id, group.title_matches) for group in groups]
+
+    assert order("deploy sort:relevance")[0] == ("old", True)
+    assert order("deploy") == [("new", False), ("old", True), ("older", False)]
+    assert order("deploy sort:oldest") == [("older", False), ("old", True), ("new", False)]
+
+
+def test_a_title_must_meet_the_conditions_too(db: SessionDB) -> None:
+    add(db, "s", "nothing", title="Deploy", source="cron")
+    assert [g.root_id for g in db.search(Request("deploy source:cron", grouped=True)).groups] == [
+        "s"
+    ]
+    assert not db.search(Request("deploy source:cli", grouped=True, relax=False)).groups
+
+
+def test_a_group_shows_the_best_hits_and_counts_all(db: SessionDB) -> None:
+    add(db, "s", *[f"deploy {number}" for number in range(10)])
+    (group,) = db.search(Request("deploy", grouped=True)).groups
+    assert group.count == 10
+    assert [hit.snippet.text.strip() for hit in group.hits] == ["deploy 9", "deploy 8", "deploy 7"]

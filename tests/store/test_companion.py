@@ -1,0 +1,269 @@
+"""The companion file: it appears late, keeps to itself, and never takes a reader down."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from pathlib import Path
+from threading import Thread
+
+import apsw
+import pytest
+
+from hermes_store import SessionDB, Store
+from hermes_store.companion import VERSION, Companion
+from hermes_store.errors import DatabaseCorrupt, DatabaseReadOnly, InvalidInput, StoreError
+from tests.store import processes
+from tests.support import add
+
+
+@pytest.fixture
+def beside(path: Path) -> Path:
+    return path.with_name("state.db.companion")
+
+
+def _fill(path: Path) -> None:
+    companion = Companion(path)
+    for number in range(200):
+        companion.save_search(f"name {number}", "text " * 50)
+    companion.close()
+    with apsw.Connection(str(companion.path)) as con:
+        con.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    con.close()
+
+
+def _damage(file: Path, start: int, length: int = 4096) -> None:
+    with file.open("r+b") as opened:
+        opened.seek(start)
+        opened.write(b"\xa5" * length)
+
+
+def test_reading_never_creates_it(db: SessionDB, beside: Path) -> None:
+    add(db, "a", "x")
+    assert db.trash() == db.saved_searches() == db.search_history() == db.tags() == ()
+    assert not db.marks(["a"])["a"].pinned
+    assert db.conversations() and db.search("x tag:none").hits
+    assert not beside.exists()
+
+
+def test_the_first_thing_kept_creates_it_for_its_owner_only(db: SessionDB, beside: Path) -> None:
+    db.save_search("  my\nsearch ", "docker source:cli")
+    assert stat.S_IMODE(beside.stat().st_mode) == 0o600
+    assert [(each.name, each.text) for each in db.saved_searches()] == [
+        ("my search", "docker source:cli")
+    ]
+    with apsw.Connection(str(beside)) as con:
+        assert con.execute("PRAGMA journal_mode").get == "wal"
+        assert con.execute("PRAGMA user_version").get == VERSION
+        assert con.execute("PRAGMA auto_vacuum").get == 2
+    con.close()
+
+
+def test_nothing_of_it_is_in_the_session_database(db: SessionDB, path: Path) -> None:
+    before = db.capabilities().tables
+    add(db, "a", "x", ended=1.0)
+    db.tag("a", "work")
+    db.delete_conversation("a")
+    db.save_search("name", "text")
+    assert db.capabilities().tables == before
+
+
+def test_saved_searches_are_replaced_and_forgotten(db: SessionDB) -> None:
+    db.save_search("one", "first")
+    db.save_search("one", "second")
+    assert [each.text for each in db.saved_searches()] == ["second"]
+    assert db.forget_search("one") is True
+    assert db.forget_search("one") is False
+    with pytest.raises(InvalidInput, match="needs a name"):
+        db.save_search(" \n", "text")
+
+
+def test_the_history_has_each_text_once_the_latest_first(path: Path) -> None:
+    companion = Companion(path)
+    for moment, text in enumerate(["one", "two", " one ", "", "three"]):
+        companion.remember_search(text, float(moment))
+    assert companion.search_history() == ("three", "one", "two")
+    assert companion.search_history(limit=1) == ("three",)
+    companion.clear_history()
+    assert companion.search_history() == ()
+    companion.close()
+
+
+def test_the_history_forgets_the_oldest(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_store.companion.HISTORY_LENGTH", 3)
+    companion = Companion(path)
+    for number in range(5):
+        companion.remember_search(f"text {number}", float(number))
+    assert companion.search_history() == ("text 4", "text 3", "text 2")
+    companion.close()
+
+
+def test_a_read_only_store_reads_and_refuses_changes(db: SessionDB, path: Path) -> None:
+    add(db, "a", "x", ended=1.0)
+    add(db, "b", "x", ended=1.0)
+    db.tag("a", "work")
+    gone = db.delete_conversation("b")
+    with Store(path, read_only=True) as store:
+        assert store.marks(["a"])["a"].tags == ("work",)
+        assert [batch.id for batch in store.trash()] == [gone.batch_id]
+        assert store.search("x tag:work").hits
+        for change in (
+            lambda: store.tag("a", "more"),
+            lambda: store.pin("a"),
+            lambda: store.unarchive("a"),
+            lambda: store.save_search("n", "t"),
+            lambda: store.remember_search("t"),
+            lambda: store.restore(),
+            lambda: store.empty_trash(),
+            lambda: store.delete_conversation("a"),
+            lambda: store.delete_conversation("a", permanently=True),
+            lambda: store.prune(store.plan_prune()),
+        ):
+            with pytest.raises(DatabaseReadOnly):
+                change()
+
+
+def test_read_only_without_a_companion_refuses_and_creates_nothing(
+    db: SessionDB, path: Path, beside: Path
+) -> None:
+    add(db, "a")
+    with Store(path, read_only=True) as store, pytest.raises(DatabaseReadOnly):
+        store.pin("a")
+    assert not beside.exists()
+
+
+def test_a_closed_one_says_so(path: Path) -> None:
+    companion = Companion(path)
+    companion.close()
+    companion.close()
+    with pytest.raises(StoreError, match="closed"):
+        companion.saved_searches()
+    with pytest.raises(StoreError, match="closed"):
+        companion.remember_search("x")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_write_protected_folder_can_be_read(path: Path, tmp_path: Path) -> None:
+    _fill(path)
+    for ending in ("-wal", "-shm"):
+        path.with_name(f"state.db.companion{ending}").unlink()
+    tmp_path.chmod(0o500)
+    try:
+        companion = Companion(path, read_only=True)
+        assert len(companion.saved_searches()) == 200
+        companion.close()
+    finally:
+        tmp_path.chmod(0o700)
+
+
+# -- damage ------------------------------------------------------------------------------------
+
+
+def test_a_file_that_is_no_database_is_set_aside(
+    path: Path, beside: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in (1, 2):
+        beside.write_bytes(b"not a database at all, but long enough to be read as one " * 20)
+        companion = Companion(path)
+        with caplog.at_level(logging.WARNING, "hermes_store.companion"):
+            assert companion.saved_searches() == ()
+        assert f"companion.broken-{number}" in caplog.text
+        assert beside.with_name(f"state.db.companion.broken-{number}").read_bytes()[:3] == b"not"
+        companion.save_search("new", "text")
+        assert len(companion.saved_searches()) == 1
+        companion.close()
+
+
+def test_damage_inside_is_noticed_by_readers_and_by_writers(path: Path, beside: Path) -> None:
+    _fill(path)
+    _damage(beside, 4096, beside.stat().st_size - 4096)
+    companion = Companion(path)
+    assert companion.saved_searches() == ()
+    assert beside.with_name("state.db.companion.broken-1").exists()
+    companion.close()
+    _fill(path)
+    _damage(beside, 4096, beside.stat().st_size - 4096)
+    companion = Companion(path)
+    with pytest.raises(DatabaseCorrupt, match="moved aside"):
+        companion.save_search("name 1", "text")
+    assert companion.save_search("name 1", "text").text == "text"
+    assert beside.with_name("state.db.companion.broken-2").exists()
+    companion.close()
+
+
+def test_a_read_only_store_moves_nothing(
+    db: SessionDB, path: Path, beside: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    add(db, "a", "x")
+    beside.write_bytes(b"nonsense" * 100)
+    with Store(path, read_only=True) as store:
+        assert store.trash() == ()
+        assert [each.tip.id for each in store.conversations()] == ["a"]
+    assert caplog.text.count("is damaged") == 1
+    assert beside.read_bytes() == b"nonsense" * 100
+
+
+def test_another_process_finds_the_new_file(path: Path, beside: Path) -> None:
+    one, other = Companion(path), Companion(path)
+    one.save_search("first", "text")
+    assert len(other.saved_searches()) == 1
+    beside.rename(beside.with_name("moved"))
+    assert other.saved_searches() == one.saved_searches() == ()
+    other.save_search("second", "text")
+    assert [each.name for each in one.saved_searches()] == ["second"]
+    one.close()
+    other.close()
+
+
+def test_a_newer_file_is_left_alone(
+    path: Path, beside: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    _fill(path)
+    with apsw.Connection(str(beside)) as con:
+        con.execute("PRAGMA user_version = 99")
+    con.close()
+    companion = Companion(path)
+    assert companion.saved_searches() == ()
+    assert "newer version" in caplog.text
+    with pytest.raises(DatabaseReadOnly, match="newer version"):
+        companion.save_search("name", "text")
+    companion.close()
+    assert beside.exists()
+
+
+# -- company -----------------------------------------------------------------------------------
+
+WRITE = """
+import sys
+from pathlib import Path
+from hermes_store.companion import Companion
+companion = Companion(Path(sys.argv[1]))
+for number in range(30):
+    companion.save_search(f"{sys.argv[2]} {number}", "text")
+companion.close()
+"""
+
+
+def test_processes_share_it(path: Path) -> None:
+    processes.together(WRITE, [(path, name) for name in "abcd"])
+    companion = Companion(path)
+    assert len(companion.saved_searches()) == 120
+    companion.close()
+
+
+def test_threads_share_it(path: Path) -> None:
+    companion = Companion(path)
+
+    def work(name: str) -> None:
+        for number in range(20):
+            companion.save_search(f"{name} {number}", "text")
+            assert companion.saved_searches()
+
+    threads = [Thread(target=work, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(companion.saved_searches()) == 80
+    companion.close()

@@ -1,0 +1,161 @@
+"""Marks: on whole conversations, in the file where it has room for them, else beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_store import SessionDB
+from hermes_store.errors import InvalidInput, SessionNotFound
+from hermes_store.listing import Filter
+from hermes_store.marks import tag_name
+from hermes_store.search.api import Request
+from hermes_store.upkeep import SessionMarks
+from tests.store import newer
+from tests.store.newer import Newer
+from tests.support import LONG_AGO, add, add_chain, schema_of
+
+
+def _listed(db: SessionDB, chosen: Filter | None = None) -> list[str]:
+    return [each.root_id for each in db.conversations(chosen)]
+
+
+def _hits(db: SessionDB, text: str) -> set[str]:
+    return {hit.session_id for hit in db.search(Request(text, relax=False)).hits}
+
+
+def test_a_mark_counts_for_the_whole_conversation(db: SessionDB) -> None:
+    add_chain(db, "abc")
+    add(db, "other", "x")
+    db.pin("b")
+    db.archive("c")
+    assert db.tag("a", "Work", "#urgent") == ("urgent", "work")
+    everything = SessionMarks(pinned=True, archived=True, tags=("urgent", "work"))
+    assert db.marks(["a", "b", "c", "other"]) == dict.fromkeys("abc", everything) | {
+        "other": SessionMarks()
+    }
+    db.unpin("a")
+    db.unarchive("b")
+    assert db.untag("c", "WORK") == ("urgent",)
+    assert db.marks(["a"])["a"] == SessionMarks(tags=("urgent",))
+    assert db.untag("c") == ()
+
+
+def test_a_conversation_that_goes_on_keeps_its_marks(db: SessionDB) -> None:
+    add(db, "a", "x", ended=LONG_AGO + 5, reason="compression")
+    db.tag("a", "work")
+    add(db, "b", "y", at=LONG_AGO + 6, parent="a")
+    assert db.marks(["b"])["b"].tags == ("work",)
+    db.delete_session("a")
+    # The mark went with the session it stood on; set anew, it stands on what is there.
+    db.tag("b", "work")
+    assert db.tags() == (("work", 1),)
+
+
+def test_marks_on_what_is_not_there(db: SessionDB) -> None:
+    for change in (db.pin, db.unpin, db.archive, db.unarchive, db.tag, db.untag):
+        with pytest.raises(SessionNotFound):
+            change("nobody")
+    assert db.marks(["nobody"]) == {"nobody": SessionMarks()}
+
+
+@pytest.mark.parametrize("text", ["", "  ", "#", "x" * 51])
+def test_tags_that_cannot_be(db: SessionDB, text: str) -> None:
+    add(db, "a")
+    with pytest.raises(InvalidInput, match="tag"):
+        db.tag("a", text)
+
+
+def test_a_tag_is_one_clean_line() -> None:
+    assert tag_name(" #Deep\n Work ") == "deep work"
+    assert "\x1b" not in tag_name("a\x1b[31m")
+
+
+def test_archived_conversations_are_hidden_and_one_filter_away(db: SessionDB) -> None:
+    add_chain(db, "abc")
+    add(db, "other", "x", at=LONG_AGO + 900)
+    db.archive("c")
+    assert _listed(db) == ["other"]
+    assert _listed(db, Filter(include_archived=True)) == ["other", "a"]
+    assert _listed(db, Filter(include_children=True)) == ["other"]
+    db.unarchive("a")
+    assert _listed(db) == ["other", "a"]
+
+
+def test_search_knows_marks(db: SessionDB) -> None:
+    add_chain(db, "ab")
+    add(db, "other", "said elsewhere")
+    db.pin("a")
+    db.archive("a")
+    db.tag("b", "work")
+    for field in ("is:pinned", "is:archived", "tag:work", "tag:#Work", 'tag:"work"'):
+        assert _hits(db, f"said {field}") == {"a", "b"}, field
+        assert _hits(db, f"said -{field}") == {"other"}, field
+    assert _hits(db, "said (tag:work OR elsewhere)") == {"a", "b", "other"}
+    assert {row["session_id"] for row in db.search_messages("said tag:work")} == {"a", "b"}
+    db.unpin("b")
+    assert _hits(db, "said is:pinned") == set()
+
+
+def test_a_tag_that_no_session_has_is_said(db: SessionDB) -> None:
+    add(db, "a", "word")
+    result = db.search("word tag:none")
+    assert [each.message for each in result.diagnostics] == ["No session has the tag 'none'."]
+
+
+def test_marks_come_back_from_the_trash_and_go_with_it(db: SessionDB) -> None:
+    add(db, "a", "x", ended=LONG_AGO + 9)
+    db.tag("a", "work")
+    db.pin("a")
+    db.delete_conversation("a")
+    assert db.tags() == ()
+    db.restore()
+    assert db.marks(["a"])["a"] == SessionMarks(pinned=True, tags=("work",))
+    db.delete_conversation("a")
+    db.empty_trash()
+    add(db, "a")
+    assert db.marks(["a"])["a"] == SessionMarks()
+    db.tag("a", "work")
+    db.delete_conversation("a", permanently=True)
+    add(db, "a")
+    assert db.marks(["a"])["a"] == SessionMarks()
+
+
+# -- files of a newer Hermes ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def theirs(path: Path) -> Iterator[Newer]:
+    newer.make(path)
+    writer = Newer(path)
+    yield writer
+    writer.close()
+
+
+def test_columns_are_used_where_they_are(path: Path, theirs: Newer) -> None:
+    theirs.session("a", ended_at=LONG_AGO + 5, end_reason="compression")
+    theirs.session("b", at=LONG_AGO + 6, parent_session_id="a")
+    theirs.session("c", pinned=1, archived=1)
+    for name in "abc":
+        theirs.message(name, f"word of {name}")
+    before = schema_of(path)
+    with SessionDB(path) as db:
+        assert db.marks(["c"])["c"] == SessionMarks(pinned=True, archived=True)
+        db.pin("b")
+        db.archive("b")
+        assert theirs.rows("SELECT id, pinned, archived FROM sessions ORDER BY id") == [
+            ("a", 1, 1), ("b", 1, 1), ("c", 1, 1)
+        ]  # fmt: skip
+        assert not db._companion.path.exists()
+        assert _listed(db) == []
+        db.unarchive("c")
+        assert _listed(db) == ["c"]
+        db.tag("c", "work")
+        assert _hits(db, "word tag:work") == {"c"}
+        assert _hits(db, "word is:archived") == {"a", "b"}
+        assert _hits(db, "word is:pinned") == {"a", "b", "c"}
+        db.unpin("a")
+        assert db.marks(["b"])["b"] == SessionMarks(archived=True)
+    assert schema_of(path) == before
