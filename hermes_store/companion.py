@@ -5,14 +5,13 @@ searches that were kept. None of that is ever written into the session database,
 to another program. The file appears with the first thing that is kept in it; until then
 everything reads as empty. A damaged one is moved aside, never overwritten.
 
-Who reads and writes what lives elsewhere: `trash` and `marks` own their tables' contents.
+This module owns the file. What is in it belongs to `trash`, `marks` and `searches`.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,11 +26,8 @@ from hermes_store.database.opening import create_file, guard_close
 from hermes_store.database.probe import Capabilities, FullText
 from hermes_store.database.transaction import Transaction
 from hermes_store.database.trouble import translated
-from hermes_store.text import one_line, storable
-from hermes_store.upkeep import SavedSearch
 
 VERSION = 1
-HISTORY_LENGTH = 1_000
 IDLE_READERS = 2
 
 _PATIENCE = int(MAX_TRIES * TRY_SECONDS * 1_000)
@@ -136,9 +132,10 @@ class Companion:
         try:
             with self._view() as tx:
                 return nothing if tx is None else question(tx)
-        except _DAMAGE as error:
-            self._set_aside(error)
         except apsw.Error as error:
+            if isinstance(error, _DAMAGE) and self._is_damaged():
+                self._set_aside(error)
+                return nothing
             self._warn("%s cannot be read (%s); marks and trash look empty.", self.path, error)
         return nothing
 
@@ -297,11 +294,28 @@ class Companion:
             with translated(self.path):
                 yield
         except (errors.DatabaseCorrupt, errors.NotADatabase) as error:
-            self._set_aside(error.__cause__ or error)
+            if not isinstance(error.__cause__, _DAMAGE) or not self._is_damaged():
+                raise
+            self._set_aside(error.__cause__)
             raise errors.DatabaseCorrupt(
                 f"{self.path} was damaged and has been moved aside. The sessions are as they "
                 "were; try again."
             ) from error
+
+    def _is_damaged(self) -> bool:
+        """Tell whether it is this file that is damaged; a block may read the other one too."""
+        try:
+            con = self._reader(str(self.path))
+        except apsw.Error:
+            return False
+        try:
+            return bool(con.execute("PRAGMA quick_check(1)").get != "ok")
+        except _DAMAGE:
+            return True
+        except apsw.Error:
+            return False
+        finally:
+            con.close()
 
     def _set_aside(self, error: BaseException) -> None:
         """Move a damaged file out of the way, so that nothing in it is lost."""
@@ -333,53 +347,3 @@ class Companion:
         if not self._warned:
             self._warned = True
             log.warning(sentence, *details)
-
-    # -- searches that are kept ------------------------------------------------------------
-
-    def saved_searches(self) -> tuple[SavedSearch, ...]:
-        """Return the searches that were given a name, by name."""
-        sql = "SELECT name, text, saved_at FROM saved_searches ORDER BY name"
-        return self.ask(lambda tx: tuple(SavedSearch(*row) for row in tx.rows(sql)), ())
-
-    def save_search(self, name: str, text: str, now: float | None = None) -> SavedSearch:
-        """Keep a search under a name; an earlier one of that name is replaced."""
-        clean = one_line(storable(name))
-        if not clean:
-            raise errors.InvalidInput("A saved search needs a name.")
-        saved = SavedSearch(clean, storable(text), time.time() if now is None else now)
-        with self.write() as tx:
-            tx.run(
-                "INSERT OR REPLACE INTO saved_searches(name, text, saved_at) VALUES (?, ?, ?)",
-                (saved.name, saved.text, saved.saved_at),
-            )
-        return saved
-
-    def forget_search(self, name: str) -> bool:
-        """Remove a saved search; tell whether there was one."""
-        with self.write() as tx:
-            return tx.run("DELETE FROM saved_searches WHERE name = ?", (one_line(name),)) > 0
-
-    def search_history(self, limit: int = 100) -> tuple[str, ...]:
-        """Return what was searched for, the latest first, each text once."""
-        sql = "SELECT text FROM search_history ORDER BY used_at DESC LIMIT ?"
-        return self.ask(lambda tx: tuple(str(row[0]) for row in tx.rows(sql, (limit,))), ())
-
-    def remember_search(self, text: str, now: float | None = None) -> None:
-        """Add a search to the history, which keeps the latest thousand."""
-        if not text.strip():
-            return
-        with self.write() as tx:
-            tx.run(
-                "INSERT OR REPLACE INTO search_history(text, used_at) VALUES (?, ?)",
-                (text.strip(), time.time() if now is None else now),
-            )
-            tx.run(
-                "DELETE FROM search_history WHERE text NOT IN "
-                "(SELECT text FROM search_history ORDER BY used_at DESC LIMIT ?)",
-                (HISTORY_LENGTH,),
-            )
-
-    def clear_history(self) -> None:
-        """Forget what was searched for."""
-        with self.write() as tx:
-            tx.run("DELETE FROM search_history")

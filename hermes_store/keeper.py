@@ -18,6 +18,7 @@ from hermes_store.marks import Marks
 from hermes_store.models import Deleted
 from hermes_store.removal import Keep
 from hermes_store.search.vocabulary import Vocabulary
+from hermes_store.searches import Searches
 from hermes_store.trash import Trash
 from hermes_store.upkeep import (
     PruneFilter,
@@ -39,8 +40,15 @@ class Keeper:
         self._companion = Companion(db.path, read_only=db.read_only)
         self._trash = Trash(db, self._companion, learn=vocabulary.learn)
         self._marks = Marks(db, self._companion)
+        self._searches = Searches(self._companion)
 
     # -- deleting --------------------------------------------------------------------------
+
+    def conversation_members(self, session_id: str) -> tuple[str, ...]:
+        """Return what deleting a conversation removes: its chain and its sub-agents."""
+        with self._db.read() as tx:
+            sessions.get(tx, session_id)
+            return deletion.conversation_members(tx, session_id)
 
     def delete_conversation(
         self,
@@ -54,9 +62,7 @@ class Keeper:
 
         SessionInUse if one of them is in use, unless `force`.
         """
-        with self._db.read() as tx:
-            sessions.get(tx, session_id)
-            members = deletion.conversation_members(tx, session_id)
+        members = self.conversation_members(session_id)
         return self.delete_sessions(members, sessions_dir, permanently=permanently, force=force)
 
     def delete_sessions(
@@ -196,23 +202,27 @@ class Keeper:
 
     def saved_searches(self) -> tuple[SavedSearch, ...]:
         """Return the searches that were given a name."""
-        return self._companion.saved_searches()
+        return self._searches.saved()
 
     def save_search(self, name: str, text: str) -> SavedSearch:
         """Keep a search under a name; an earlier one of that name is replaced."""
-        return self._companion.save_search(name, text)
+        return self._searches.save(name, text)
 
     def forget_search(self, name: str) -> bool:
         """Remove a saved search; tell whether there was one."""
-        return self._companion.forget_search(name)
+        return self._searches.forget(name)
 
     def search_history(self, limit: int = 100) -> tuple[str, ...]:
         """Return what was searched for, the latest first."""
-        return self._companion.search_history(limit)
+        return self._searches.history(limit)
 
     def remember_search(self, text: str) -> None:
         """Add a search to the history."""
-        self._companion.remember_search(text)
+        self._searches.remember(text)
+
+    def clear_search_history(self) -> None:
+        """Forget what was searched for."""
+        self._searches.clear_history()
 
 
 def _in_use(tx: Transaction, session_id: str) -> bool:

@@ -67,13 +67,15 @@ class Removal:
         with self._companion.write() as tx:
             folder = None if self._folder is None else str(self._folder.absolute())
             batch_id = shelf.add_batch(tx, self._clock(), reason, folder, LEASE)
-        for _ in range(TRIES):
-            if not left:
-                break
-            self._copy(batch_id, left)
-            self._delete(batch_id, [each for each in left if each in self._entries])
-            left, self._again = self._again, []
-        self._finish(batch_id)
+        try:
+            for _ in range(TRIES):
+                if not left:
+                    break
+                self._copy(batch_id, left)
+                self._delete(batch_id, [each for each in left if each in self._entries])
+                left, self._again = self._again, []
+        finally:
+            self._finish(batch_id)
         return batch_id
 
     def _leaves_first(self, session_ids: Sequence[str]) -> list[str]:
@@ -87,7 +89,7 @@ class Removal:
     def _copy(self, batch_id: int, session_ids: Sequence[str]) -> None:
         left = list(reversed(session_ids))
         while left:
-            with self._db.read() as source, self._companion.write() as tx:
+            with self._companion.write() as tx, self._db.read() as source:
                 size = 0
                 first = len(left)
                 while left and size < GROUP_BYTES and first - len(left) < GROUP_SESSIONS:
@@ -170,13 +172,16 @@ class Removal:
             "UPDATE sessions SET message_count = COALESCE(message_count, 0) + ? WHERE id = ?",
             (done.messages, session_id),
         )
+        self._begun.discard(session_id)
 
     # -- the end ---------------------------------------------------------------------------
 
     def _finish(self, batch_id: int) -> None:
+        """Leave in the batch what is gone, and after a failure what may be."""
+        touched = self._gone | self._begun
         with self._companion.write() as tx:
             gone = [e.id for e in self._entries.values() if e.session_id in self._gone]
-            stayed = [e.id for e in self._entries.values() if e.session_id not in self._gone]
+            stayed = [e.id for e in self._entries.values() if e.session_id not in touched]
             shelf.settle(tx, gone)
             shelf.keep_busy(tx, batch_id, 0.0)
             shelf.drop(tx, stayed, self._clock())

@@ -144,13 +144,27 @@ class Trash:
             idle = [entry for entry in standing if entry.id not in busy]
             needless = {entry.id for entry in idle if self._is_unchanged(tx, entry)}
         if not self._companion.read_only:
-            over = [e.id for e in entries if not e.settled and e.session_id not in there]
-            if over:
-                with self._companion.write() as side:
-                    shelf.settle(side, over)
+            self._settle(entries, there)
             if needless:
                 self._drop_needless([entry for entry in idle if entry.id in needless])
         return busy | needless
+
+    def _settle(self, entries: Sequence[Entry], there: set[str]) -> None:
+        """Note the deletions that came to their end although nobody could say so any more.
+
+        Of equal copies, left by tries that were broken off before one succeeded, one stays.
+        """
+        known = {(e.session_id, e.fingerprint) for e in entries if e.settled}
+        over, twice = [], []
+        for entry in entries:
+            if not entry.settled and entry.session_id not in there:
+                key = (entry.session_id, entry.fingerprint)
+                (twice if key in known else over).append(entry.id)
+                known.add(key)
+        if over or twice:
+            with self._companion.write() as side:
+                shelf.settle(side, over)
+                shelf.drop(side, twice, self._clock())
 
     def _is_unchanged(self, tx: Transaction, entry: Entry) -> bool:
         if copies.fingerprint(tx, entry.session_id) != entry.fingerprint:
@@ -203,7 +217,7 @@ class Trash:
         return chosen
 
     def _restore_one(self, entry: Entry, report: RestoreReport) -> RestoreReport:
-        with self._db.write() as tx, self._companion.read() as side:
+        with self._companion.read() as side, self._db.write() as tx:
             if side is None or not shelf.exists(side, entry.id):
                 why = "Another program brought it back or emptied the trash just now."
                 return _skipping(report, entry, why)

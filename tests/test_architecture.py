@@ -60,6 +60,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "hermes_store.recap",
         "hermes_store.removal",
         "hermes_store.sample",
+        "hermes_store.searches",
         "hermes_store.shelf",
         "hermes_store.stats",
         "hermes_store.transfer",

@@ -49,10 +49,10 @@ def trigram_text(row: str = "") -> str:
     """Return the SQL for the text that the trigram index takes of a message row.
 
     The trigram tokenizer, GLOB and length() stop at NUL, which multimodal content begins with;
-    json_quote shows them all of it.
+    json_quote shows them all of it. Two spaces at the end let every character begin a trigram.
     """
     text = indexed_text(row)
-    return f"CASE WHEN instr({text}, char(0)) THEN json_quote({text}) ELSE {text} END"
+    return f"CASE WHEN instr({text}, char(0)) THEN json_quote({text}) ELSE {text} END || '  '"
 
 
 def has_cjk(row: str = "") -> str:

@@ -25,6 +25,8 @@ from hermes_store.search.vocabulary import Vocabulary
 COUNT_UP_TO = 1_000
 RARE = 50
 SEEN_FOR_GROUPS = 500
+READ_FOR_GROUPS = 5_000
+"""Matches read, at 10 µs each, so that one long conversation does not hide all others."""
 HITS_PER_GROUP = 3
 
 
@@ -185,7 +187,7 @@ class _Runner:
             found.append(row)
             if row.session_id not in roots:
                 roots |= grouping.roots(self._tx, [row.session_id])
-            if len(set(roots.values())) > wanted or len(found) >= SEEN_FOR_GROUPS:
+            if len(set(roots.values())) > wanted or len(found) >= READ_FOR_GROUPS:
                 return found, True
         return found, self._stop.stopped
 

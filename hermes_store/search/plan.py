@@ -145,7 +145,7 @@ class Planner:
         if leaf.kind is Kind.CJK:
             # The copy of others ends at NUL, where multimodal content begins: read those too.
             return SCAN if parts and caps.trigram is FullText.INLINE else self._cjk(leaf)
-        if caps.words is FullText.NONE :
+        if caps.words is FullText.NONE or caps.version < ALL_TEXT_SINCE:
             return SCAN
         whole = self._words(leaf)
         return _either([whole, self._parts(leaf)]) if parts else whole

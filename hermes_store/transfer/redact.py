@@ -81,9 +81,10 @@ _NAMED = re.compile(rf"(?:(?P<password>{_PASSWORD})|{_TOKEN})\Z", re.IGNORECASE)
 
 # What a text must have in it for a pattern to be worth a try; looking for a few letters is a
 # hundred times faster than the patterns, and most texts have none of these.
-_KNOWN_HINTS = tuple(
-    "sk- k_live_ k_test_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox xapp- AKIA ASIA AIza "
-    "ya29. npm_ hf_ gsk_ xai- pypi- SG. :AA eyJ".split()
+_KNOWN_HINTS = (
+    *("sk-", "k_live_", "k_test_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"),
+    *("xox", "xapp-", "AKIA", "ASIA", "AIza", "ya29.", "npm_", "hf_", "gsk_", "xai-", "pypi-"),
+    *("SG.", ":AA", "eyJ"),
 )
 _NAME_HINTS = ("passw", "passphrase", "token", "secret", "credential", "key")
 _BEARER_HINTS = ("bearer", "basic")

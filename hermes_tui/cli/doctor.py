@@ -62,9 +62,7 @@ def _repair(context: Context) -> int:
     line = context.printer.line
     line(f"Saved {done.sessions:,} sessions and {done.messages:,} messages.")
     if done.lost_places:
-        line(
-            f"{done.lost_places:,} places could not be read and are lost to the copy."
-        )
+        line(f"{done.lost_places:,} places could not be read and are lost to the copy.")
     if done.in_place:
         line(f"The mended file is in place; the damaged one is kept as {done.original}.")
     else:

@@ -14,6 +14,7 @@ import pytest
 from hermes_store import SessionDB, Store
 from hermes_store.companion import VERSION, Companion
 from hermes_store.errors import DatabaseCorrupt, DatabaseReadOnly, InvalidInput, StoreError
+from hermes_store.searches import Searches
 from tests.store import processes
 from tests.support import add
 
@@ -26,10 +27,15 @@ def beside(path: Path) -> Path:
 def _fill(path: Path) -> None:
     companion = Companion(path)
     for number in range(200):
-        companion.save_search(f"name {number}", "text " * 50)
+        Searches(companion).save(f"name {number}", "text " * 50)
     companion.close()
-    with apsw.Connection(str(companion.path)) as con:
-        con.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    _merge_log(companion.path)
+
+
+def _merge_log(file: Path) -> None:
+    con = apsw.Connection(str(file))
+    con.execute("SELECT 1 FROM sqlite_master").fetchall()  # only now it notices the log
+    con.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     con.close()
 
 
@@ -41,7 +47,8 @@ def _damage(file: Path, start: int, length: int = 4096) -> None:
 
 def test_reading_never_creates_it(db: SessionDB, beside: Path) -> None:
     add(db, "a", "x")
-    assert db.trash() == db.saved_searches() == db.search_history() == db.tags() == ()
+    for empty in (db.trash(), db.saved_searches(), db.search_history(), db.tags()):
+        assert empty == ()
     assert not db.marks(["a"])["a"].pinned
     assert db.conversations() and db.search("x tag:none").hits
     assert not beside.exists()
@@ -82,20 +89,20 @@ def test_saved_searches_are_replaced_and_forgotten(db: SessionDB) -> None:
 def test_the_history_has_each_text_once_the_latest_first(path: Path) -> None:
     companion = Companion(path)
     for moment, text in enumerate(["one", "two", " one ", "", "three"]):
-        companion.remember_search(text, float(moment))
-    assert companion.search_history() == ("three", "one", "two")
-    assert companion.search_history(limit=1) == ("three",)
-    companion.clear_history()
-    assert companion.search_history() == ()
+        Searches(companion).remember(text, float(moment))
+    assert Searches(companion).history() == ("three", "one", "two")
+    assert Searches(companion).history(limit=1) == ("three",)
+    Searches(companion).clear_history()
+    assert Searches(companion).history() == ()
     companion.close()
 
 
 def test_the_history_forgets_the_oldest(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hermes_store.companion.HISTORY_LENGTH", 3)
+    monkeypatch.setattr("hermes_store.searches.HISTORY_LENGTH", 3)
     companion = Companion(path)
     for number in range(5):
-        companion.remember_search(f"text {number}", float(number))
-    assert companion.search_history() == ("text 4", "text 3", "text 2")
+        Searches(companion).remember(f"text {number}", float(number))
+    assert Searches(companion).history() == ("text 4", "text 3", "text 2")
     companion.close()
 
 
@@ -138,9 +145,9 @@ def test_a_closed_one_says_so(path: Path) -> None:
     companion.close()
     companion.close()
     with pytest.raises(StoreError, match="closed"):
-        companion.saved_searches()
+        Searches(companion).saved()
     with pytest.raises(StoreError, match="closed"):
-        companion.remember_search("x")
+        Searches(companion).remember("x")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -151,7 +158,7 @@ def test_a_write_protected_folder_can_be_read(path: Path, tmp_path: Path) -> Non
     tmp_path.chmod(0o500)
     try:
         companion = Companion(path, read_only=True)
-        assert len(companion.saved_searches()) == 200
+        assert len(Searches(companion).saved()) == 200
         companion.close()
     finally:
         tmp_path.chmod(0o700)
@@ -167,27 +174,28 @@ def test_a_file_that_is_no_database_is_set_aside(
         beside.write_bytes(b"not a database at all, but long enough to be read as one " * 20)
         companion = Companion(path)
         with caplog.at_level(logging.WARNING, "hermes_store.companion"):
-            assert companion.saved_searches() == ()
+            assert Searches(companion).saved() == ()
         assert f"companion.broken-{number}" in caplog.text
         assert beside.with_name(f"state.db.companion.broken-{number}").read_bytes()[:3] == b"not"
-        companion.save_search("new", "text")
-        assert len(companion.saved_searches()) == 1
+        Searches(companion).save("new", "text")
+        assert len(Searches(companion).saved()) == 1
         companion.close()
+        _merge_log(beside)
 
 
 def test_damage_inside_is_noticed_by_readers_and_by_writers(path: Path, beside: Path) -> None:
     _fill(path)
     _damage(beside, 4096, beside.stat().st_size - 4096)
     companion = Companion(path)
-    assert companion.saved_searches() == ()
+    assert Searches(companion).saved() == ()
     assert beside.with_name("state.db.companion.broken-1").exists()
     companion.close()
     _fill(path)
     _damage(beside, 4096, beside.stat().st_size - 4096)
     companion = Companion(path)
     with pytest.raises(DatabaseCorrupt, match="moved aside"):
-        companion.save_search("name 1", "text")
-    assert companion.save_search("name 1", "text").text == "text"
+        Searches(companion).save("name 1", "text")
+    assert Searches(companion).save("name 1", "text").text == "text"
     assert beside.with_name("state.db.companion.broken-2").exists()
     companion.close()
 
@@ -206,12 +214,12 @@ def test_a_read_only_store_moves_nothing(
 
 def test_another_process_finds_the_new_file(path: Path, beside: Path) -> None:
     one, other = Companion(path), Companion(path)
-    one.save_search("first", "text")
-    assert len(other.saved_searches()) == 1
+    Searches(one).save("first", "text")
+    assert len(Searches(other).saved()) == 1
     beside.rename(beside.with_name("moved"))
-    assert other.saved_searches() == one.saved_searches() == ()
-    other.save_search("second", "text")
-    assert [each.name for each in one.saved_searches()] == ["second"]
+    assert Searches(other).saved() == Searches(one).saved() == ()
+    Searches(other).save("second", "text")
+    assert [each.name for each in Searches(one).saved()] == ["second"]
     one.close()
     other.close()
 
@@ -224,10 +232,10 @@ def test_a_newer_file_is_left_alone(
         con.execute("PRAGMA user_version = 99")
     con.close()
     companion = Companion(path)
-    assert companion.saved_searches() == ()
+    assert Searches(companion).saved() == ()
     assert "newer version" in caplog.text
     with pytest.raises(DatabaseReadOnly, match="newer version"):
-        companion.save_search("name", "text")
+        Searches(companion).save("name", "text")
     companion.close()
     assert beside.exists()
 
@@ -238,9 +246,10 @@ WRITE = """
 import sys
 from pathlib import Path
 from hermes_store.companion import Companion
+from hermes_store.searches import Searches
 companion = Companion(Path(sys.argv[1]))
 for number in range(30):
-    companion.save_search(f"{sys.argv[2]} {number}", "text")
+    Searches(companion).save(f"{sys.argv[2]} {number}", "text")
 companion.close()
 """
 
@@ -248,7 +257,7 @@ companion.close()
 def test_processes_share_it(path: Path) -> None:
     processes.together(WRITE, [(path, name) for name in "abcd"])
     companion = Companion(path)
-    assert len(companion.saved_searches()) == 120
+    assert len(Searches(companion).saved()) == 120
     companion.close()
 
 
@@ -257,13 +266,13 @@ def test_threads_share_it(path: Path) -> None:
 
     def work(name: str) -> None:
         for number in range(20):
-            companion.save_search(f"{name} {number}", "text")
-            assert companion.saved_searches()
+            Searches(companion).save(f"{name} {number}", "text")
+            assert Searches(companion).saved()
 
     threads = [Thread(target=work, args=(name,)) for name in "abcd"]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(companion.saved_searches()) == 80
+    assert len(Searches(companion).saved()) == 80
     companion.close()

@@ -19,11 +19,14 @@ Layout = Callable[[Path, Messages], Store]
 
 _TEXT = "COALESCE(new.content, '') || ' ' || COALESCE(new.tool_name, '') || ' ' || "
 _TEXT += "COALESCE(new.tool_calls, '')"
+# SQLite 3.40, which real Hermes comes with, ends the text of a trigram index at NUL.
+_CUT = f"CASE instr({_TEXT}, char(0)) WHEN 0 THEN {_TEXT} "
+_CUT += f"ELSE substr({_TEXT}, 1, instr({_TEXT}, char(0)) - 1) END"
 
 
-def _inline_sql(table: str, options: str = "") -> str:
+def _inline_sql(table: str, text: str, options: str = "") -> str:
     """Return a full-text table with a copy of the text, and what keeps it."""
-    insert = f"INSERT INTO {table}(rowid, content) VALUES (new.id, {_TEXT});"
+    insert = f"INSERT INTO {table}(rowid, content) VALUES (new.id, {text});"
     delete = f"DELETE FROM {table} WHERE rowid = old.id;"
     return (
         f"CREATE VIRTUAL TABLE {table} USING fts5(content{options});"
@@ -39,8 +42,8 @@ def make_inline(path: Path) -> None:
     con.execute("PRAGMA journal_mode = WAL")
     for statement in (*schema.STATEMENTS, schema.TITLE_INDEX):
         con.execute(statement)
-    con.execute(_inline_sql("messages_fts"))
-    con.execute(_inline_sql("messages_fts_trigram", ", tokenize='trigram'"))
+    con.execute(_inline_sql("messages_fts", _TEXT))
+    con.execute(_inline_sql("messages_fts_trigram", _CUT, ", tokenize='trigram'"))
     con.execute("INSERT INTO schema_version VALUES (11)")
     con.close()
 

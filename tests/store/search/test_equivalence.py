@@ -22,8 +22,8 @@ from tests.store.search.layouts import LAYOUTS, TAIL_MODULES
 
 SEED = 11
 MESSAGES = 160
-NEEDLES = 70
-PAIRS = 20
+NEEDLES = 60
+PAIRS = 15
 
 Case = tuple[Store, Judge]
 
@@ -90,6 +90,15 @@ def test_small_limits_change_nothing(
         with store._db.read() as tx:
             judge = Judge(corpus.scan(tx))
         assert not complaints(store, judge, corpus.some_needles(judge.said, SEED, NEEDLES))
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_accents_matter_as_little_in_every_layout(name: str, tmp_path: Path) -> None:
+    said = [{"role": "user", "content": text} for text in ("a cafe here", "a café here", "other")]
+    with LAYOUTS[name](tmp_path / "state.db", said) as store:
+        for text in ("café", "cafe", "CAFÉ", '"café here"'):
+            assert sorted(found(store, text)) == [1, 2]
+            assert found(store, f"-{text}") == [3]
 
 
 # -- any text at all ---------------------------------------------------------------------------

@@ -209,6 +209,13 @@ def test_a_title_must_meet_the_conditions_too(db: SessionDB) -> None:
     assert not db.search(Request("deploy source:cli", grouped=True, relax=False)).groups
 
 
+def test_a_long_conversation_does_not_hide_the_others(db: SessionDB) -> None:
+    add(db, "short", "deploy once")
+    add(db, "long", *["deploy"] * (api.SEEN_FOR_GROUPS + 50))
+    groups = db.search(Request("deploy", grouped=True)).groups
+    assert [group.root_id for group in groups] == ["long", "short"]
+
+
 def test_a_group_shows_the_best_hits_and_counts_all(db: SessionDB) -> None:
     add(db, "s", *[f"deploy {number}" for number in range(10)])
     (group,) = db.search(Request("deploy", grouped=True)).groups

@@ -1,0 +1,77 @@
+"""`hermes sessions delete`: put a conversation into the trash."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from hermes_store import paths
+from hermes_tui.cli.context import Context
+from hermes_tui.cli.output import confirm, plain, plural
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `delete`."""
+    parser.add_argument("session", nargs="+", help="ids, beginnings of ids, or titles")
+    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    parser.add_argument(
+        "--segment", action="store_true", help="only this session, not its whole conversation"
+    )
+    parser.add_argument("--permanently", action="store_true", help="past the trash, for good")
+    parser.add_argument("--force", action="store_true", help="even if it is in use right now")
+    parser.epilog = (
+        "Deletes the whole conversation: all its compressed segments and sub-agents.\n"
+        "'hermes sessions restore --last' brings it back."
+    )
+
+
+def run(options: argparse.Namespace, context: Context) -> int:
+    """Delete conversations."""
+    with context.store(read_only=False) as store:
+        found = {store.find_session(each).id: each for each in options.session}
+        members = {
+            session_id: (session_id,) if options.segment else store.conversation_members(session_id)
+            for session_id in found
+        }
+        ids = tuple(dict.fromkeys(member for each in members.values() for member in each))
+        messages = sum(store.message_count(each) for each in ids)
+        first = next(iter(found))
+        title = store.get_session_title(first)
+        if not options.yes and not _agreed(options, first, title, len(found), ids, messages):
+            context.printer.line("Cancelled.")
+            return 1
+        gone = store.delete_sessions(
+            ids,
+            paths.sessions_dir(context.home),
+            permanently=options.permanently,
+            force=options.force,
+        )
+    if context.printer.as_json:
+        context.printer.data(
+            "deleted",
+            sessions=list(gone.session_ids),
+            messages=gone.messages,
+            permanently=options.permanently,
+        )
+        return 0
+    for session_id in found:
+        context.printer.line(f"Deleted session '{session_id}'.")
+    back = "" if options.permanently else " 'hermes sessions restore --last' brings them back."
+    said = f"{plural(len(gone.session_ids), 'session')}, {plural(gone.messages, 'message')}"
+    context.printer.line(f"{said}.{back}")
+    return 0
+
+
+def _agreed(
+    options: argparse.Namespace,
+    first: str,
+    title: str | None,
+    found: int,
+    ids: Sequence[str],
+    messages: int,
+) -> bool:
+    named = f"'{first}'" + (f" ({plain(title)})" if title else "")
+    what = f"session {named}" if found == 1 else plural(found, "conversation")
+    size = f"{plural(len(ids), 'session')}, {plural(messages, 'message')}"
+    how = "for good" if options.permanently else "into the trash"
+    return confirm(f"Delete {what} and all its messages ({size}), {how}?")

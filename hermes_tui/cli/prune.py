@@ -1,0 +1,166 @@
+"""`hermes sessions prune`: let old conversations go, after showing which."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from hermes_store import paths
+from hermes_store.errors import DatabaseMissing, InvalidInput
+from hermes_store.upkeep import PruneFilter, PrunePlan
+from hermes_tui.cli.context import Context
+from hermes_tui.cli.output import (
+    Column,
+    byte_size,
+    confirm,
+    plain,
+    plural,
+    relative_time,
+)
+from hermes_tui.cli.progress import ProgressLine
+
+DEFAULT_DAYS = 90.0
+SHOWN = 15
+_AGE = re.compile(r"(\d+(?:\.\d+)?)\s*(h|d|w|mo|y)?")
+_DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "mo": 30.0, "y": 365.0}
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `prune`."""
+    parser.add_argument(
+        "--older-than", metavar="AGE", help="days, or 12h, 30d, 8w, 6mo, 1y (default: 90 days)"
+    )
+    parser.add_argument("--source", help="only this source, such as cron")
+    parser.add_argument("--title", help="only titles that contain this")
+    parser.add_argument("--model", help="only models whose name contains this")
+    parser.add_argument("--min-messages", type=int, metavar="N")
+    parser.add_argument("--max-messages", type=int, metavar="N")
+    parser.add_argument("--where", default="", help="fields of the search language")
+    parser.add_argument("--include-archived", action="store_true")
+    parser.add_argument("--include-pinned", action="store_true")
+    parser.add_argument("--include-open", action="store_true", help="also what never ended")
+    parser.add_argument("--dry-run", action="store_true", help="only show what would go")
+    parser.add_argument("--permanently", action="store_true", help="past the trash, for good")
+    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    parser.epilog = (
+        "examples:\n  hermes sessions prune --older-than 30 --source telegram\n"
+        "  hermes sessions prune --dry-run --where 'source:cron before:2026-01-01'\n"
+        "  hermes sessions prune --max-messages 2 --older-than 1w\n"
+        "Age counts from the last activity. Conversations in use are never touched."
+    )
+
+
+def days(text: str) -> float:
+    """Return an age as people write it, in days; a bare number is days."""
+    found = _AGE.fullmatch(text.strip().lower())
+    if found is None:
+        raise InvalidInput(f"'{text}' is no age for --older-than; try 30, 30d, 12h, 8w or 6mo.")
+    return float(found[1]) * _DAYS[found[2] or "d"]
+
+
+def chosen(options: argparse.Namespace) -> PruneFilter:
+    """Return the filter that the options describe.
+
+    Any other condition replaces the default age: who names a source and a date means them.
+    """
+    age = days(options.older_than) if options.older_than else None
+    named = (options.title, options.model, options.where, options.min_messages)
+    if age is None and options.max_messages is None and not any(named):
+        age = DEFAULT_DAYS
+    return PruneFilter(
+        older_than_days=age,
+        source=options.source,
+        title=options.title,
+        model=options.model,
+        min_messages=options.min_messages,
+        max_messages=options.max_messages,
+        where=options.where,
+        include_archived=options.include_archived,
+        include_pinned=options.include_pinned,
+        include_open=options.include_open,
+    )
+
+
+def run(options: argparse.Namespace, context: Context) -> int:
+    """Plan, ask, and prune."""
+    try:
+        with context.store() as store:
+            plan = store.plan_prune(chosen(options), context.now)
+    except DatabaseMissing:
+        context.printer.line("Nothing to prune: there is no database yet.")
+        return 0
+    if options.dry_run or not plan.rows:
+        return _report(options, context, plan, gone=None)
+    if not options.yes:
+        _preview(context, plan)
+        how = "for good" if options.permanently else "into the trash"
+        question = f"Delete {_summary(plan)}, {how}?"
+        if not confirm(question):
+            context.printer.line("Cancelled.")
+            return 1
+    with context.store(read_only=False) as store, ProgressLine() as line:
+        gone = store.prune(
+            plan, paths.sessions_dir(context.home), permanently=options.permanently, progress=line
+        )
+    return _report(options, context, plan, gone=len(gone.session_ids))
+
+
+def _summary(plan: PrunePlan) -> str:
+    return (
+        f"{plural(plan.conversations, 'conversation')} ({plural(plan.sessions, 'session')}, "
+        f"{plural(plan.messages, 'message')}, {byte_size(plan.bytes)} of text)"
+    )
+
+
+def _preview(context: Context, plan: PrunePlan) -> None:
+    columns = [
+        Column("Title", 36), Column("Last Active", 12), Column("Src", 10), Column("Messages", 9),
+        Column("Text", 10), Column("ID", 0),
+    ]  # fmt: skip
+    context.printer.table(
+        columns,
+        (
+            (
+                row.title or "—",
+                relative_time(row.last_active, context.now),
+                row.source,
+                f"{row.messages:,}",
+                byte_size(row.bytes),
+                row.root_id,
+            )
+            for row in plan.rows[:SHOWN]
+        ),
+    )
+    if plan.conversations > SHOWN:
+        context.printer.line(f"… and {plan.conversations - SHOWN:,} more")
+    for remark in plan.spared[:SHOWN]:
+        context.printer.line(context.printer.dim(f"spared: {plain(remark.text)}"))
+
+
+def _report(
+    options: argparse.Namespace, context: Context, plan: PrunePlan, gone: int | None
+) -> int:
+    printer = context.printer
+    if printer.as_json:
+        printer.data(
+            "prune",
+            dry_run=gone is None,
+            pruned=gone or 0,
+            conversations=plan.conversations,
+            sessions=list(plan.session_ids),
+            messages=plan.messages,
+            bytes=plan.bytes,
+            spared=[{"id": each.session_id, "reason": each.text} for each in plan.spared],
+        )
+    elif gone is not None:
+        back = "" if options.permanently else " 'hermes sessions restore --last' brings them back."
+        space = " 'hermes sessions optimize' gives the space back to the disk."
+        printer.line(f"Pruned {gone} session(s).{back}{space}")
+    elif plan.rows:
+        _preview(context, plan)
+        printer.line(f"Would delete {_summary(plan)}. Nothing was changed.")
+    else:
+        printer.line("Nothing to prune.")
+        for remark in plan.spared[:SHOWN]:
+            printer.line(printer.dim(f"spared: {plain(remark.text)}"))
+    return 0

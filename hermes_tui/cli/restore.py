@@ -1,0 +1,8 @@
+"""`hermes sessions restore`: the way back from the trash."""
+
+from __future__ import annotations
+
+from hermes_tui.cli.trash import restore as run
+from hermes_tui.cli.trash import restore_arguments as describe
+
+__all__ = ["describe", "run"]

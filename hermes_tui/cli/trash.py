@@ -1,0 +1,130 @@
+"""`hermes sessions trash` and `restore`: what was deleted, and bringing it back."""
+
+from __future__ import annotations
+
+import argparse
+
+from hermes_store.errors import DatabaseMissing
+from hermes_tui.cli.context import Context
+from hermes_tui.cli.output import (
+    Column,
+    byte_size,
+    complain,
+    confirm,
+    plain,
+    plural,
+    relative_time,
+)
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `trash`."""
+    parser.add_argument("what", nargs="?", choices=("list", "empty"), default="list")
+    parser.add_argument("--older-than", type=float, metavar="DAYS", help="with empty: only older")
+    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+
+
+def run(options: argparse.Namespace, context: Context) -> int:
+    """List or empty the trash."""
+    return _empty(options, context) if options.what == "empty" else _list(context)
+
+
+def _list(context: Context) -> int:
+    try:
+        with context.store() as store:
+            batches = store.trash()
+    except DatabaseMissing:
+        batches = ()
+    if context.printer.as_json:
+        listed = [
+            {
+                "id": batch.id,
+                "deleted_at": batch.deleted_at,
+                "reason": batch.reason,
+                "titles": list(batch.titles),
+                "sessions": list(batch.session_ids),
+                "messages": batch.messages,
+                "bytes": batch.bytes,
+            }
+            for batch in batches
+        ]
+        context.printer.data("trash", batches=listed)
+    elif not batches:
+        context.printer.line("The trash is empty.")
+    else:
+        columns = [
+            Column("No", 5), Column("Deleted", 12), Column("What", 44), Column("Sessions", 9),
+            Column("Messages", 9), Column("Size", 0),
+        ]  # fmt: skip
+        context.printer.table(
+            columns,
+            (
+                (
+                    str(batch.id),
+                    relative_time(batch.deleted_at, context.now),
+                    ", ".join(batch.titles) or batch.reason,
+                    f"{batch.sessions:,}",
+                    f"{batch.messages:,}",
+                    byte_size(batch.bytes),
+                )
+                for batch in batches
+            ),
+        )
+        context.printer.line("'hermes sessions restore No' brings one back.")
+    return 0
+
+
+def _empty(options: argparse.Namespace, context: Context) -> int:
+    with context.store(read_only=False) as store:
+        batches = store.trash()
+        if not batches:
+            context.printer.line("The trash is empty.")
+            return 0
+        older = f" older than {options.older_than:g} days" if options.older_than else ""
+        sessions = sum(batch.sessions for batch in batches)
+        question = f"Remove what is in the trash{older} for good ({plural(sessions, 'session')})?"
+        if not options.yes and not confirm(question):
+            context.printer.line("Cancelled.")
+            return 1
+        gone = store.empty_trash(options.older_than)
+    if context.printer.as_json:
+        context.printer.data(
+            "emptied", sessions=gone.sessions, messages=gone.messages, bytes=gone.bytes
+        )
+    else:
+        said = f"{plural(gone.sessions, 'session')}, {plural(gone.messages, 'message')}"
+        context.printer.line(f"Removed {said}, {byte_size(gone.bytes)}.")
+    return 0
+
+
+def restore_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `restore`."""
+    parser.add_argument(
+        "what", nargs="?", help="a number from 'trash', a session's id or title; default: the last"
+    )
+    parser.add_argument("--last", action="store_true", help="what was deleted last")
+
+
+def restore(options: argparse.Namespace, context: Context) -> int:
+    """Bring something back from the trash."""
+    what: int | str | None = options.what
+    if options.last:
+        what = None
+    elif isinstance(what, str) and what.isdecimal() and len(what) < 8:
+        what = int(what)
+    with context.store(read_only=False) as store:
+        report = store.restore(what)
+    if context.printer.as_json:
+        context.printer.data(
+            "restored",
+            sessions=list(report.session_ids),
+            messages=report.messages,
+            remarks=[each.text for each in report.remarks],
+            skipped=[each.text for each in report.skipped],
+        )
+    else:
+        for remark in (*report.remarks, *report.skipped):
+            complain(plain(remark.text))
+        said = f"{plural(len(report.session_ids), 'session')}, "
+        context.printer.line(f"Restored {said}{plural(report.messages, 'message')}.")
+    return 0 if report.session_ids else 1

@@ -1,0 +1,666 @@
+"""The trash: what is deleted comes back as if it had never gone, whatever happened in between."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hermes_store import SessionDB, deletion, shelf
+from hermes_store.database.transaction import Transaction
+from hermes_store.errors import AmbiguousSession, DatabaseCorrupt, NotInTrash, SessionInUse
+from hermes_store.models import Edge
+from hermes_store.removal import LEASE
+from hermes_store.search.api import Request
+from hermes_store.trash import Trash
+from tests.store import newer, processes
+from tests.store.newer import Newer
+from tests.support import LONG_AGO, add, add_chain, is_whole, raw, schema_of
+
+ACTIVITY = "session_id, root_id, edge, listed, source, last_active, spoken, preview_id, preview"
+
+
+def everything(db: SessionDB) -> dict[str, Any]:
+    """Return all rows of a store, and what its indexes and its lists say about them."""
+    with db._db.read() as tx:
+        found: dict[str, Any] = {
+            table: list(tx.rows(f"SELECT * FROM {table} ORDER BY 1, 2"))
+            for table in ("sessions", "messages", "session_model_usage")
+            if table in tx.caps.tables
+        }
+        if tx.caps.activity:
+            found["activity"] = list(tx.rows(f"SELECT {ACTIVITY} FROM session_activity ORDER BY 1"))
+            found["chains"] = list(
+                tx.rows("SELECT session_id, chain_active FROM session_activity WHERE listed = 1")
+            )
+        found["words"] = sorted(
+            tx.rows("SELECT rowid FROM messages_fts WHERE messages_fts MATCH 'word'")
+        )
+    found["list"] = [(each.root_id, each.preview) for each in db.conversations(limit=-1)]
+    found["trees"] = {row[0]: db.lineage(row[0]) for row in found["sessions"]}
+    return found
+
+
+def _later(db: SessionDB) -> Trash:
+    """Return the same trash after a deletion that was broken off no longer counts as at work."""
+    return Trash(db._db, db._companion, clock=lambda: time.time() + LEASE + 1)
+
+
+# -- there and back ------------------------------------------------------------------------------
+
+
+def test_a_conversation_comes_back_just_as_it_was(db: SessionDB, path: Path) -> None:
+    add_chain(db, "abc")
+    add(db, "agent", "a word", parent="b", at=LONG_AGO + 110, ended=LONG_AGO + 120)
+    add(db, "branch", "mine", parent="b", edge=Edge.BRANCH, at=LONG_AGO + 110)
+    add(db, "other", "a word", title="kept")
+    before = everything(db)
+    gone = db.delete_conversation("c")
+    assert set(gone.session_ids) == {"a", "b", "c", "agent"}
+    assert db.session("branch").parent_session_id is None
+    assert db.search("said").hits == ()
+    (batch,) = db.trash()
+    assert batch.id == gone.batch_id
+    assert (batch.sessions, batch.messages, batch.reason) == (4, 4, "deleted")
+    assert batch.titles[0] == "said in a"
+    assert 0 < batch.bytes == db.trash_size()
+    report = db.restore()
+    assert report.session_ids[0] == "a" and len(report.session_ids) == 4
+    assert (report.messages, report.remarks, report.skipped) == (4, (), ())
+    assert everything(db) == before
+    assert db.trash() == ()
+    assert is_whole(path)
+
+
+values = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=30).map(lambda text: "word " + text),
+    st.just("word \0 after NUL"),
+    st.none(),
+    st.just([{"type": "text", "text": "word 前回"}, {"type": "image_url", "image_url": "data:"}]),
+)
+
+
+@st.composite
+def families(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Draw some sessions, each hanging on an earlier one in one of the ways there are."""
+    made: list[dict[str, Any]] = []
+    for number in range(draw(st.integers(1, 6))):
+        parent = draw(st.none() | st.sampled_from(made)) if made else None
+        edge = draw(st.sampled_from(list(Edge)[1:])) if parent else Edge.ROOT
+        start = LONG_AGO + 100 * number
+        if parent and edge is Edge.COMPRESSION:
+            parent["ended"], parent["reason"] = start - 10, "compression"
+        made.append(
+            {
+                "id": f"s{number}",
+                "parent": parent["id"] if parent else None,
+                "edge": edge if draw(st.booleans()) else None,
+                "at": start,
+                "said": draw(st.lists(values, max_size=3)),
+                "ended": draw(st.sampled_from([None, start + 5, start + 5000])),
+                "reason": draw(st.sampled_from(["user_exit", "branched", "compression"])),
+                "title": draw(st.sampled_from([None, f"title {number}"])),
+            }
+        )
+    return made
+
+
+def _write(db: SessionDB, family: list[dict[str, Any]]) -> None:
+    for each in family:
+        names = ("parent", "edge", "at", "ended", "reason", "title")
+        add(db, each["id"], *each["said"], **{name: each[name] for name in names})
+
+
+@settings(max_examples=60, deadline=None)
+@given(families(), st.data())
+def test_any_part_of_any_family_comes_back(
+    family: list[dict[str, Any]], data: st.DataObject
+) -> None:
+    ids = [each["id"] for each in family]
+    with tempfile.TemporaryDirectory() as folder, SessionDB(Path(folder) / "state.db") as db:
+        _write(db, family)
+        before = everything(db)
+        chosen = data.draw(st.lists(st.sampled_from(ids), unique=True, min_size=1))
+        gone = db.delete_sessions(chosen)
+        assert set(gone.session_ids) == set(chosen)
+        assert {row[0] for row in everything(db)["sessions"]} == set(ids) - set(chosen)
+        report = db.restore(gone.batch_id)
+        assert set(report.session_ids) == set(chosen)
+        assert report.remarks == report.skipped == ()
+        assert everything(db) == before
+        assert db.trash() == ()
+
+
+@settings(max_examples=40, deadline=None)
+@given(families(), st.data())
+def test_several_deletions_come_back_in_any_order(
+    family: list[dict[str, Any]], data: st.DataObject
+) -> None:
+    ids = [each["id"] for each in family]
+    with tempfile.TemporaryDirectory() as folder, SessionDB(Path(folder) / "state.db") as db:
+        _write(db, family)
+        before = everything(db)
+        for session_id in data.draw(st.permutations(ids)):
+            db.delete_sessions([session_id])
+        for session_id in data.draw(st.permutations(ids)):
+            assert db.restore(session_id).session_ids == (session_id,)
+        after = everything(db)
+        assert after["messages"] == before["messages"]
+        assert after["words"] == before["words"]
+        assert {row[0] for row in after["sessions"]} == set(ids)
+
+
+def test_a_session_alone_comes_back_between_its_relatives(db: SessionDB) -> None:
+    add_chain(db, "abcd")
+    before = everything(db)
+    db.delete_sessions(["b"])
+    assert db.session("c").parent_session_id == "a"
+    db.restore("b")
+    assert everything(db) == before
+
+
+def test_parents_and_children_deleted_one_after_the_other(db: SessionDB) -> None:
+    add_chain(db, "abc")
+    before = everything(db)
+    db.delete_sessions(["c"])
+    db.delete_sessions(["b"])
+    report = db.restore("c")
+    assert "parent b is gone" in report.remarks[0].text
+    assert db.session("c").parent_session_id is None
+    db.restore("b")
+    assert everything(db) == before
+
+
+def test_a_child_that_was_changed_meanwhile_stays_where_it_is(db: SessionDB) -> None:
+    add(db, "a", ended=LONG_AGO + 5)
+    add(db, "new home", ended=LONG_AGO + 5)
+    for name in ("moved", "marked"):
+        add(db, name, parent="a", at=LONG_AGO + 1)
+    db.delete_sessions(["a"])
+    with db._db.write() as tx:
+        tx.run("UPDATE sessions SET parent_session_id = 'new home' WHERE id = 'moved'")
+        tx.run("UPDATE sessions SET model_config = '{\"mine\": 1}' WHERE id = 'marked'")
+    db.restore()
+    assert db.session("moved").parent_session_id == "new home"
+    assert db.session("marked").model_config == {"mine": 1}
+    assert db.session("marked").parent_session_id is None
+
+
+def test_circles_in_damaged_data_come_back(db: SessionDB, path: Path) -> None:
+    add(db, "a", "x", ended=LONG_AGO + 5)
+    add(db, "b", "y", parent="a", ended=LONG_AGO + 5)
+    add(db, "self", "z", ended=LONG_AGO + 5)
+    with raw(path) as con:
+        con.execute("UPDATE sessions SET parent_session_id = 'b' WHERE id = 'a'")
+        con.execute("UPDATE sessions SET parent_session_id = 'self' WHERE id = 'self'")
+    before = everything(db)["sessions"]
+    db.delete_sessions(["a", "b", "self"])
+    db.restore()
+    assert everything(db)["sessions"] == before
+
+
+# -- what happened meanwhile -----------------------------------------------------------------
+
+
+def test_a_title_that_was_taken_gets_the_next_number(db: SessionDB) -> None:
+    add(db, "a", title="mine", ended=LONG_AGO)
+    db.delete_conversation("a")
+    add(db, "b", title="mine")
+    (remark,) = db.restore("mine").remarks
+    assert remark.session_id == "a" and "'mine #2'" in remark.text and "b" in remark.text
+    assert db.session("a").title == "mine #2"
+
+
+def test_an_id_that_is_there_again_stays_as_it_is(db: SessionDB) -> None:
+    add(db, "a", "old", ended=LONG_AGO)
+    add(db, "z", "other", ended=LONG_AGO)
+    db.delete_sessions(["a", "z"])
+    add(db, "a", "new")
+    report = db.restore()
+    assert report.session_ids == ("z",)
+    assert [each.session_id for each in report.skipped] == ["a"]
+    assert [m.content for m in db.messages("a")] == ["new"]
+    (batch,) = db.trash()
+    assert batch.session_ids == ("a",)
+    db.delete_session("a")
+    assert db.restore("a").session_ids == ("a",)
+    assert [m.content for m in db.messages("a")] == ["old"]
+
+
+def test_message_numbers_that_were_taken_are_given_anew_in_order(db: SessionDB) -> None:
+    add(db, "a", *"12345", ended=LONG_AGO)
+    numbers = [message.id for message in db.messages("a")]
+    db.delete_conversation("a")
+    add(db, "b")
+    with db._db.write() as tx:
+        tx.run(
+            "INSERT INTO messages(id, session_id, role, content, timestamp) "
+            "VALUES (?, 'b', 'user', 'squatter', 1)",
+            (numbers[2],),
+        )
+    (remark,) = db.restore().remarks
+    assert "new numbers" in remark.text
+    assert [message.content for message in db.messages("a")] == list("12345")
+    assert [message.id for message in db.messages("a")][:2] == numbers[:2]
+
+
+def test_parts_of_words_are_found_again(db: SessionDB) -> None:
+    add(db, "a", *["reconfigure everything"] * 1_100, ended=LONG_AGO)
+    assert db.search("configur").hits
+    db.delete_conversation("a")
+    # So many went that the list of words is made anew, and soon is beyond what comes back.
+    assert not db.search("configur").hits
+    add(db, "b", "something else")
+    db.prepare_search()
+    db.restore()
+    assert len(db.search(Request("configur", limit=2_000)).hits) == 1_100
+
+
+def test_what_is_not_in_the_trash(db: SessionDB) -> None:
+    with pytest.raises(NotInTrash, match="empty"):
+        db.restore()
+    for name in ("ab1", "ab2"):
+        add(db, name, ended=LONG_AGO)
+    db.delete_sessions(["ab1", "ab2"])
+    for wanted in ("nobody", "", 99):
+        with pytest.raises(NotInTrash):
+            db.restore(wanted)
+    with pytest.raises(AmbiguousSession):
+        db.restore("ab")
+    assert db.restore("ab1").session_ids == ("ab1",)
+    assert db.restore("ab").session_ids == ("ab2",)
+
+
+def test_a_damaged_copy_says_so_and_stays(db: SessionDB) -> None:
+    add(db, "a", "x", ended=LONG_AGO)
+    db.delete_conversation("a")
+    with db._companion.write() as tx:
+        tx.run("UPDATE trash_chunks SET data = x'00'")
+    with pytest.raises(DatabaseCorrupt, match="copy in the trash"):
+        db.restore()
+    assert db.session_count() == 0
+    assert len(db.trash()) == 1
+
+
+def test_blobs_and_odd_types_come_back(db: SessionDB, path: Path) -> None:
+    add(db, "a", "x", ended=LONG_AGO)
+    with raw(path) as con:
+        con.execute("UPDATE messages SET tool_call_id = x'00ff', token_count = 'many'")
+        con.execute("UPDATE sessions SET user_id = x'fe', estimated_cost_usd = 9e999")
+    before = everything(db)
+    db.delete_conversation("a")
+    db.restore()
+    after = everything(db)
+    assert (after["sessions"], after["messages"]) == (before["sessions"], before["messages"])
+
+
+# -- in use --------------------------------------------------------------------------------------
+
+
+def test_a_session_in_use_is_protected(db: SessionDB) -> None:
+    now = time.time()
+    add(db, "live", "x", at=now - 200)
+    add(db, "quiet", "x", at=now - 400)
+    add(db, "ended", "x", at=now - 5, ended=now)
+    for permanently in (False, True):
+        with pytest.raises(SessionInUse, match="live has not ended"):
+            db.delete_sessions(["quiet", "live"], permanently=permanently)
+    assert db.session_count() == 3
+    assert db.trash() == ()
+    assert db.delete_sessions(["quiet", "ended"]).messages == 2
+    assert db.delete_sessions(["live"], force=True).session_ids == ("live",)
+
+
+def test_locks_and_leases_of_a_newer_hermes_protect(path: Path) -> None:
+    newer.make(path)
+    theirs = Newer(path)
+    for name in "abc":
+        theirs.session(name, ended_at=LONG_AGO + 5, end_reason="user_exit")
+    with raw(path) as con:
+        con.execute(
+            "CREATE TABLE session_turn_leases (conversation_id TEXT PRIMARY KEY, "
+            "holder TEXT NOT NULL, acquired_at REAL NOT NULL, expires_at REAL NOT NULL)"
+        )
+    later = time.time() + 100
+    theirs.put("compression_locks", session_id="a", holder="agent 1", expires_at=later)
+    for name, holder in (("b", "gateway 7"), ("c", "")):
+        theirs.put(
+            "session_turn_leases",
+            conversation_id=name,
+            holder=holder,
+            acquired_at=LONG_AGO,
+            expires_at=later,
+        )
+    theirs.close()
+    with SessionDB(path) as db:
+        with pytest.raises(SessionInUse, match="compressed by agent 1"):
+            db.delete_sessions(["a"])
+        with pytest.raises(SessionInUse, match="answered by gateway 7"):
+            db.delete_sessions(["b"])
+        with db._db.read() as tx:
+            assert deletion.in_use(tx, "a", later + 1) is None
+        assert db.delete_sessions(["c"]).session_ids == ("c",)
+
+
+def _meddling(
+    db: SessionDB, monkeypatch: pytest.MonkeyPatch, steps: dict[int, Callable[[], Any]]
+) -> None:
+    """Do something in the name of others just before a numbered transaction of the deletion."""
+    original, number = deletion.delete_in_steps, 0
+
+    def steps_with_company(write: deletion.Write, *rest: Any) -> Iterator[Any]:
+        def noticed() -> AbstractContextManager[Transaction]:
+            nonlocal number
+            number += 1
+            steps.pop(number, lambda: None)()
+            return write()
+
+        return original(noticed, *rest)
+
+    monkeypatch.setattr(deletion, "delete_in_steps", steps_with_company)
+
+
+def test_what_was_said_after_the_copy_is_not_lost(
+    db: SessionDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(db, "a", "before", ended=LONG_AGO + 5)
+    late = lambda: db.append_message("a", "user", "late", timestamp=LONG_AGO + 9)  # noqa: E731
+    _meddling(db, monkeypatch, {1: late})
+    assert db.delete_conversation("a").messages == 2
+    db.restore()
+    assert [message.content for message in db.messages("a")] == ["before", "late"]
+
+
+def test_a_session_that_wakes_up_in_between_stays(
+    db: SessionDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(db, "a", "before", ended=LONG_AGO + 5)
+    add(db, "b", "before", ended=LONG_AGO + 5)
+
+    def wake() -> None:
+        db.reopen_session("a")
+        db.append_message("a", "user", "here I am")
+
+    _meddling(db, monkeypatch, {1: wake})
+    assert db.delete_sessions(["a", "b"]).session_ids == ("b",)
+    assert db.message_count("a") == 2
+    (batch,) = db.trash()
+    assert batch.session_ids == ("b",)
+
+
+def test_a_long_session_that_wakes_up_half_deleted_is_made_whole(
+    db: SessionDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletion, "STEP_MESSAGES", 10)
+    add(db, "a", *(f"word {number}" for number in range(45)), ended=LONG_AGO + 99)
+    before = everything(db)
+    late = lambda: db.append_message("a", "user", "word late", timestamp=LONG_AGO + 99)  # noqa: E731
+    _meddling(db, monkeypatch, {3: late})
+    assert db.delete_conversation("a").session_ids == ()
+    assert db.trash() == ()
+    after = everything(db)
+    assert after["messages"][:-1] == before["messages"]
+    assert db.session("a").message_count == 46
+    assert len(after["words"]) == 46
+
+
+def test_a_copy_that_vanished_keeps_the_session(
+    db: SessionDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(db, "a", "x", ended=LONG_AGO)
+
+    def lose() -> None:
+        with db._companion.write() as tx:
+            tx.run("DELETE FROM trash_entries")
+
+    _meddling(db, monkeypatch, dict.fromkeys((1, 2, 3), lose))
+    assert db.delete_conversation("a").session_ids == ()
+    assert db.message_count() == 1
+
+
+# -- crashes and company ---------------------------------------------------------------------
+
+COPY_AND_WAIT = """
+import sys
+from hermes_store import SessionDB, deletion
+deletion.STEP_MESSAGES = 10
+awaited = sys.argv[2]
+def wait(what, done, total):
+    if what == awaited:
+        print("reached", flush=True)
+        sys.stdin.readline()
+db = SessionDB(sys.argv[1])
+db.delete_sessions(sys.argv[3:], progress=wait)
+"""
+
+
+def _killed_while(what: str, path: Path, *names: str) -> None:
+    process = processes.start(COPY_AND_WAIT, path, what, *names)
+    assert processes.heard(process) == "reached"
+    processes.kill(process)
+
+
+def test_killed_between_copy_and_deletion(db: SessionDB, path: Path) -> None:
+    add(db, "a", "word", ended=LONG_AGO)
+    add(db, "b", "word", ended=LONG_AGO)
+    before = everything(db)
+    _killed_while("Copying to the trash", path, "a", "b")
+    assert everything(db) == before
+    assert db.trash() == ()
+    with db._companion.read() as tx:
+        assert tx is not None and len(shelf.all_entries(tx)) == 2
+    assert _later(db).list() == ()
+    with db._companion.read() as tx:
+        assert tx is not None and shelf.all_entries(tx) == []
+    assert db.delete_sessions(["a", "b"]).messages == 2
+
+
+def test_killed_in_the_middle_of_a_deletion(db: SessionDB, path: Path) -> None:
+    add(db, "long", *(f"word {number}" for number in range(45)), ended=LONG_AGO + 99)
+    add(db, "gone", "word", parent="long", at=LONG_AGO + 1, ended=LONG_AGO + 99)
+    before = everything(db)
+    _killed_while("Deleting", path, "long", "gone")
+    assert 0 < db.message_count("long") < 45
+    trash = _later(db)
+    (batch,) = trash.list()
+    assert set(batch.session_ids) == {"long", "gone"}
+    trash.restore()
+    assert everything(db) == before
+    assert trash.list() == ()
+
+
+def test_restoring_that_was_broken_off_leaves_no_copy(
+    db: SessionDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(db, "a", "word", ended=LONG_AGO)
+    before = everything(db)
+    db.delete_conversation("a")
+    monkeypatch.setattr(Trash, "_leave", lambda *_: None)
+    db.restore()
+    assert everything(db) == before
+    assert db.trash() == ()
+    assert db.trash_size() == 0
+
+
+def test_an_interrupted_deletion_can_be_repeated(db: SessionDB) -> None:
+    add(db, "a", "word", ended=LONG_AGO)
+
+    def stop(what: str, done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        db.delete_sessions(["a"], progress=stop)
+    assert db.message_count() == 1
+    assert db.delete_sessions(["a"]).session_ids == ("a",)
+    (batch,) = db.trash()
+    assert batch.session_ids == ("a",)
+
+
+def test_a_deletion_that_is_repeated_after_a_kill_is_in_the_trash_once(
+    db: SessionDB, path: Path
+) -> None:
+    add(db, "a", "word", ended=LONG_AGO)
+    _killed_while("Copying to the trash", path, "a")
+    db.delete_sessions(["a"])
+    (batch,) = db.trash()
+    assert batch.session_ids == ("a",)
+    assert db.restore().session_ids == ("a",)
+    assert db.trash() == ()
+
+
+DELETE = """
+import sys
+from hermes_store import SessionDB
+db = SessionDB(sys.argv[1])
+print(*db.delete_sessions([f"s{number}" for number in range(40)]).session_ids)
+"""
+
+
+def test_two_processes_delete_the_same_sessions_at_once(db: SessionDB, path: Path) -> None:
+    for number in range(40):
+        parent = f"s{number - 1}" if number % 4 else None
+        add(db, f"s{number}", "word", "word", at=LONG_AGO + number, parent=parent,
+            ended=LONG_AGO + 99)  # fmt: skip
+    before = everything(db)
+    answers = [line.split() for line in processes.together(DELETE, [(path,)] * 3)]
+    assert sorted(name for names in answers for name in names) == sorted(
+        f"s{number}" for number in range(40)
+    )
+    assert db.session_count() == 0
+    while db.trash():
+        assert db.restore().skipped == ()
+    after = everything(db)
+    assert after["messages"] == before["messages"]
+    assert {row[0] for row in after["sessions"]} == {row[0] for row in before["sessions"]}
+
+
+def test_a_long_session_needs_little_memory(db: SessionDB) -> None:
+    with db._db.write() as tx:
+        add(db, "long", ended=LONG_AGO)
+        for number in range(20_000):
+            tx.run(
+                "INSERT INTO messages(session_id, role, content, timestamp) "
+                "VALUES ('long', 'user', ?, ?)",
+                (f"{number} " + "text " * 400, LONG_AGO + number),
+            )
+    tracemalloc.start()
+    try:
+        assert db.delete_conversation("long").messages == 20_000
+        db.restore()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert db.message_count("long") == 20_000
+    assert peak < 12_000_000  # of 40 MB of text
+
+
+# -- files and emptying ----------------------------------------------------------------------
+
+
+def test_transcripts_stay_until_the_trash_is_emptied(db: SessionDB, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        add(db, name, ended=LONG_AGO)
+    for name in ("a.jsonl", "session_a.json", "b.jsonl", "other.jsonl"):
+        (tmp_path / name).write_text("x")
+    db.delete_conversation("a", tmp_path)
+    batch = db.delete_conversation("b", tmp_path).batch_id
+    assert batch is not None
+    (entry,) = db.trashed_sessions(batch)
+    assert (entry.session_id, entry.files) == ("b", ("b.jsonl",))
+    db.restore("b")
+    assert db.empty_trash().sessions == 1
+    left = {path.name for path in tmp_path.glob("*.json*")}
+    assert left == {"b.jsonl", "other.jsonl"}
+
+
+def test_emptying_by_age_and_by_batch(db: SessionDB, path: Path) -> None:
+    batches = []
+    for name in ("old", "young", "chosen"):
+        add(db, name, "text " * 20_000, ended=LONG_AGO)
+        batches.append(db.delete_conversation(name).batch_id)
+    with db._companion.write() as tx:
+        tx.run("UPDATE trash_batches SET deleted_at = ? WHERE id = ?", (LONG_AGO, batches[0]))
+    assert db.empty_trash(older_than_days=30).sessions == 1
+    assert db.empty_trash(batch_id=batches[2]).messages == 1
+    assert [batch.session_ids for batch in db.trash()] == [("young",)]
+    assert db.empty_trash(batch_id=99).sessions == 0
+    assert db.empty_trash().bytes > 0
+    assert db.trash() == ()
+    with pytest.raises(NotInTrash):
+        db.restore()
+
+
+def test_an_emptied_trash_takes_no_room(db: SessionDB) -> None:
+    import random
+
+    noise = "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz0123456789", k=500_000))
+    add(db, "a", noise, ended=LONG_AGO)
+    db.delete_conversation("a")
+    db.empty_trash()
+    with db._companion.write() as tx:
+        assert tx.value("PRAGMA page_count") * tx.value("PRAGMA page_size") < 200_000
+
+
+def test_a_permanent_deletion_leaves_nothing(db: SessionDB) -> None:
+    add(db, "a", "x", ended=LONG_AGO)
+    gone = db.delete_conversation("a", permanently=True)
+    assert (gone.session_ids, gone.batch_id) == (("a",), None)
+    assert not db._companion.path.exists()
+
+
+def test_nothing_to_delete_leaves_no_batch(db: SessionDB) -> None:
+    assert db.delete_sessions([]).session_ids == ()
+    assert db.delete_sessions(["nobody"]) == db.delete_sessions(["nobody"])
+    assert db.trash() == ()
+
+
+# -- files of a newer Hermes -------------------------------------------------------------------
+
+
+def test_a_newer_file_gets_everything_back_and_no_new_schema(path: Path) -> None:
+    newer.make(path)
+    theirs = Newer(path)
+    theirs.put("system_prompts", hash="h1", prompt="be kind")
+    theirs.session("a", ended_at=LONG_AGO + 5, end_reason="compression", archived=1, cwd="/x",
+                   system_prompt_hash="h1", title="mine")  # fmt: skip
+    theirs.session("b", at=LONG_AGO + 6, parent_session_id="a", ended_at=LONG_AGO + 9,
+                   end_reason="user_exit")  # fmt: skip
+    theirs.message("a", "word one", active=None)
+    theirs.message("a", "word two", active=0, compacted=1, at=LONG_AGO + 2)
+    theirs.message("b", "word three", display_kind="hidden", at=LONG_AGO + 7)
+    for model in ("m1", "m2"):
+        theirs.put("session_model_usage", session_id="a", model=model, input_tokens=5)
+    theirs.close()
+    schema = schema_of(path)
+    with SessionDB(path) as db:
+        before = everything(db)
+        assert db.delete_conversation("b").messages == 3
+        assert everything(db)["session_model_usage"] == []
+        db.restore()
+        assert everything(db) == before
+        db.delete_conversation("b")
+        with db._db.write() as tx:
+            tx.run("DELETE FROM system_prompts")
+        db.restore()
+        row = db.get_session("a")
+        assert row is not None and row["system_prompt"] == "be kind"
+    assert schema_of(path) == schema
+
+
+def test_a_copy_fits_a_file_that_has_grown_columns(db: SessionDB, path: Path) -> None:
+    add(db, "a", "x", title="mine", ended=LONG_AGO)
+    db.delete_conversation("a")
+    with raw(path) as con:
+        con.execute("ALTER TABLE sessions ADD COLUMN archived INTEGER NOT NULL DEFAULT 0")
+        con.execute("ALTER TABLE messages ADD COLUMN active INTEGER NOT NULL DEFAULT 1")
+    db.restore()
+    assert db.session("a").title == "mine"
+    assert db.message_count("a") == 1

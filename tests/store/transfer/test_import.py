@@ -1,0 +1,405 @@
+"""Imports: nothing lost, nothing doubled, and every refusal has a reason."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_store import SessionDB, messages, sessions
+from hermes_store.errors import DatabaseLocked, DatabaseReadOnly, InvalidInput
+from hermes_store.transfer import importing
+from hermes_store.transfer.report import Imported, ImportReport, Kind, Outcome
+from tests.store import newer
+from tests.support import LONG_AGO, add, add_chain, is_whole
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes objects as the lines of a file."""
+
+    def write(*lines: Any, name: str = "in.jsonl", end: str = "\n") -> Path:
+        texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+        (tmp_path / name).write_text("\n".join(texts) + end, encoding="utf-8")
+        return tmp_path / name
+
+    return write
+
+
+def said(content: Any, at: float = LONG_AGO, role: str = "user", **more: Any) -> dict[str, Any]:
+    return {"role": role, "content": content, "timestamp": at, **more}
+
+
+def session(name: str, *spoken: dict[str, Any], **columns: Any) -> dict[str, Any]:
+    row = {"id": name, "source": "cli", "started_at": LONG_AGO}
+    return row | columns | {"messages": list(spoken)}
+
+
+def outcomes(report: ImportReport) -> list[tuple[str | None, Outcome]]:
+    return [(each.session_id, each.outcome) for each in report.sessions]
+
+
+def only(report: ImportReport) -> Imported:
+    (found,) = report.sessions
+    return found
+
+
+def test_everything_about_a_session_is_kept(db: SessionDB, write: Write) -> None:
+    row = session(
+        "a",
+        said("hello", LONG_AGO + 1, token_count=3),
+        said(
+            [{"type": "text", "text": "x"}],
+            LONG_AGO + 2,
+            "assistant",
+            tool_calls=[{"id": "c"}],
+            reasoning_details=[{"d": 1}],
+            finish_reason="stop",
+        ),
+        source="telegram",
+        user_id="7",
+        model="m",
+        model_config={"temperature": 1},
+        system_prompt="Be brief.",
+        ended_at=LONG_AGO + 9,
+        end_reason="user_exit",
+        input_tokens=5,
+        reasoning_tokens=6,
+        estimated_cost_usd=0.25,
+        billing_provider="p",
+        title="A title",
+    )
+    report = db.import_file(write(row))
+    assert outcomes(report) == [("a", Outcome.ADDED)]
+    assert report.messages == 2
+    found = db.export_session("a")
+    assert found is not None
+    for name, value in row.items():
+        if name not in ("messages", "model_config"):
+            assert found[name] == value, name
+    assert json.loads(found["model_config"]) == {"temperature": 1}
+    assert found["message_count"] == 2
+    assert found["tool_call_count"] == 1
+    first, second = found["messages"]
+    assert (first["content"], first["timestamp"], first["token_count"]) == (
+        "hello",
+        LONG_AGO + 1,
+        3,
+    )
+    assert second["content"] == [{"type": "text", "text": "x"}]
+    assert second["tool_calls"] == [{"id": "c"}]
+    assert json.loads(second["reasoning_details"]) == [{"d": 1}]
+    assert db.search_messages("hello")[0]["session_id"] == "a"
+
+
+def test_importing_again_changes_nothing(db: SessionDB, write: Write) -> None:
+    file = write(session("a", said("x"), title="t"), session("b"))
+    db.import_file(file)
+    db.rename("a", "mine now")
+    before = db.export_all()
+    report = db.import_file(file)
+    assert outcomes(report) == [("a", Outcome.PRESENT), ("b", Outcome.PRESENT)]
+    assert db.export_all() == before
+
+
+def test_parents_come_before_children_whatever_the_order(db: SessionDB, write: Write) -> None:
+    rows = [
+        session(name, said(name), parent_session_id=parent)
+        for name, parent in (("c", "b"), ("b", "a"), ("x", None), ("a", None))
+    ]
+    report = db.import_file(write(*rows))
+    assert [each.session_id for each in report.sessions] == ["c", "b", "x", "a"]
+    assert [each.id for each in db.ancestors("c")] == ["b", "a"]
+    first = {each["id"]: each["messages"][0]["id"] for each in db.export_all()}
+    assert first["a"] < first["b"] < first["c"]
+
+
+def test_a_very_long_chain_imports(write: Write, tmp_path: Path) -> None:
+    names = [f"s{place}" for place in range(3_000)]
+    lines = [
+        json.dumps(session(name, parent_session_id=parent))
+        for name, parent in zip(names[1:], names, strict=False)
+    ]
+    planned = importing.plan([*reversed(lines), json.dumps(session("s0"))], "in.jsonl")
+    assert [each.session_id for each in planned.sessions] == names
+
+
+def test_a_parent_that_is_nowhere_is_said(db: SessionDB, write: Write) -> None:
+    add(db, "there", "x")
+    report = db.import_file(
+        write(
+            session("a", parent_session_id="gone"),
+            session("b", parent_session_id="there"),
+            session("c", parent_session_id="c"),
+            session("d", parent_session_id="e"),
+            session("e", parent_session_id="d"),
+        )
+    )
+    assert report.count(Outcome.ADDED) == 5
+    assert "parent gone is not here" in (report.sessions[0].note or "")
+    parents = {each: db.session(each).parent_session_id for each in "abcde"}
+    assert parents == {"a": None, "b": "there", "c": None, "d": "e", "e": None}
+
+
+def test_a_taken_title_gets_the_next_number(db: SessionDB, write: Write) -> None:
+    add(db, "mine", title="plan")
+    report = db.import_file(
+        write(
+            session("a", title="plan"),
+            session("b", title="plan #2"),
+            session("c", title="x" * 130),
+            session("d", title=" \x1b "),
+        )
+    )
+    assert [db.session(each).title for each in "abcd"] == ["plan #2", "plan #3", "x" * 100, None]
+    assert "is taken" in (report.sessions[0].note or "")
+    assert "too long" in (report.sessions[2].note or "")
+
+
+@pytest.mark.parametrize("config", ["", "no json", "[1]", "5", [1], '{"a": NaN}', "[" * 9_999])
+def test_a_model_config_is_an_object_or_nothing(db: SessionDB, write: Write, config: Any) -> None:
+    report = db.import_file(write(session("a", said("x"), model_config=config)))
+    assert "model_config" in (only(report).note or "")
+    assert db.get_session("a")["model_config"] is None  # type: ignore[index]
+
+
+def test_what_the_store_lacks_is_added_at_the_end(db: SessionDB, write: Write) -> None:
+    spoken = [said(f"m{place}", LONG_AGO + place) for place in range(5)]
+    db.import_file(write(session("a", *spoken[:2], input_tokens=1)))
+    report = db.import_file(write(session("a", *spoken, input_tokens=9, ended_at=LONG_AGO + 9)))
+    assert only(report).outcome is Outcome.EXTENDED
+    assert only(report).messages == 3
+    assert [each.content for each in db.messages("a")] == ["m0", "m1", "m2", "m3", "m4"]
+    found = db.session("a")
+    assert (found.message_count, found.input_tokens, found.ended_at) == (5, 9, LONG_AGO + 9)
+    shorter = db.import_file(write(session("a", *spoken[:3])))
+    assert only(shorter).outcome is Outcome.PRESENT
+    assert db.session("a").message_count == 5
+
+
+def test_another_conversation_under_the_same_id_is_left_alone(db: SessionDB, write: Write) -> None:
+    add(db, "a", "mine")
+    for spoken in ([said("theirs")], [said("theirs"), said("more")], [said("mine", 5)]):
+        found = only(db.import_file(write(session("a", *spoken))))
+        assert found.outcome is Outcome.SKIPPED
+        assert "another conversation" in (found.note or "")
+    assert [each.content for each in db.messages("a")] == ["mine"]
+
+
+def test_the_same_session_twice_in_a_file(db: SessionDB, write: Write) -> None:
+    report = db.import_file(
+        write(session("a", said("x")), session("a", said("x")), session("a", said("x"), said("y")))
+    )
+    assert [each.outcome for each in report.sessions] == [
+        Outcome.ADDED,
+        Outcome.PRESENT,
+        Outcome.EXTENDED,
+    ]
+
+
+BAD = {
+    "{": "is not JSON",
+    "[1]": "is not a JSON object",
+    '{"id": "b"}': "no list of messages",
+    '{"id": "", "messages": []}': "no session id",
+    '{"id": 7, "messages": []}': "no session id",
+    '{"messages": []}': "no session id",
+    '{"id": "b", "messages": {}}': "no list of messages",
+    '{"id": "b", "messages": []}': "no time at which",
+    '{"id": "b", "started_at": "soon", "messages": []}': "a time that is none",
+    '{"id": "b", "started_at": true, "messages": []}': "started_at that is not a number",
+    '{"id": "b", "started_at": 1, "source": 5, "messages": []}': "source that is not text",
+    '{"id": "b", "started_at": 1, "input_tokens": 1.5, "messages": []}': "not a whole number",
+    '{"id": "b", "started_at": 1, "input_tokens": 1e30, "messages": []}': "not a whole number",
+    '{"id": "b", "started_at": 1e999, "messages": []}': "not a number",
+    '{"id": "b", "started_at": 1, "messages": [5]}': "Message 1 of line 2 is not a JSON object",
+    '{"id": "b", "started_at": 1, "messages": [{"timestamp": 1}]}': "has no role",
+    '{"id": "b", "started_at": 1, "messages": [{"role": "user"}]}': "has no timestamp",
+    '{"id": "b", "started_at": 1, "messages": [{"role": 1, "timestamp": 1}]}': "role that is not",
+    '{"id": "b", "x": ' + "[" * 99_999: "nested too deeply",
+    '{"id": "b", "started_at": ' + "9" * 5_000 + "}": "is not JSON",
+}
+
+
+@pytest.mark.parametrize(("line", "reason"), BAD.items(), ids=range(len(BAD)))
+def test_a_bad_line_is_skipped_with_a_reason(
+    db: SessionDB, write: Write, line: str, reason: str
+) -> None:
+    report = db.import_file(write(session("a", said("x")), line, "", session("c", said("y"))))
+    assert [each.line for each in report.sessions] == [1, 2, 4]
+    skipped = report.sessions[1]
+    assert skipped.outcome is Outcome.SKIPPED
+    assert reason in (skipped.note or "")
+    assert "ine 2" in (skipped.note or "")
+    assert report.count(Outcome.ADDED) == 2
+    assert not db.get_session("b")
+
+
+def test_bytes_that_are_no_text_are_reported(db: SessionDB, write: Write) -> None:
+    file = write(session("a", said("x")))
+    file.write_bytes(file.read_bytes() + b'{"id": "\xff\xfe", "messages": []}\n')
+    assert "not UTF-8" in (db.import_file(file).sessions[1].note or "")
+
+
+def test_a_mark_at_the_beginning_does_not_matter(db: SessionDB, write: Write) -> None:
+    file = write(session("a", said("x")))
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
+    assert only(db.import_file(file)).outcome is Outcome.ADDED
+
+
+def test_a_last_line_that_is_cut_off_is_reported(db: SessionDB, write: Write) -> None:
+    torn = json.dumps(session("b", said("y")))[:-9]
+    report = db.import_file(write(session("a", said("x")), torn, end=""))
+    assert outcomes(report) == [("a", Outcome.ADDED), (None, Outcome.SKIPPED)]
+    assert "Line 2 is cut off" in (report.sessions[1].note or "")
+
+
+def test_unknown_keys_are_named_once(db: SessionDB, write: Write) -> None:
+    spoken = said("x", mood="good", active=1)
+    report = db.import_file(
+        write(*(session(each, spoken, cwd="/", last_active=1, **{"e\x1b": 1}) for each in "abc"))
+    )
+    assert report.unknown_keys == ("cwd", "e␛", "messages.active", "messages.mood")
+    assert report.count(Outcome.ADDED) == 3
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "hello\n", '{"a": 1}\n', "\x00" * 99, "[\n{\n}\n]"])
+def test_a_file_of_another_kind_is_refused(db: SessionDB, tmp_path: Path, text: str) -> None:
+    (tmp_path / "in.jsonl").write_text(text)
+    with pytest.raises(InvalidInput, match="neither an export nor a transcript"):
+        db.import_file(tmp_path / "in.jsonl")
+
+
+def test_a_missing_file_or_a_folder_is_a_sentence(db: SessionDB, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="There is no file"):
+        db.import_file(tmp_path / "gone.jsonl")
+    with pytest.raises(InvalidInput, match="is a folder"):
+        db.import_file(tmp_path)
+
+
+def test_the_plan_tells_what_would_happen(write: Write) -> None:
+    lines = [json.dumps(session("a", said("x"), parent_session_id="p")), "nonsense"]
+    planned = importing.plan(iter(lines), "in.jsonl")
+    assert planned.kind is Kind.EXPORT
+    assert [(each.session_id, each.parent_id, each.messages) for each in planned.sessions] == [
+        ("a", "p", 1)
+    ]
+    assert [each.line for each in planned.skipped] == [2]
+
+
+def test_a_session_is_there_as_a_whole_or_not_at_all(
+    db: SessionDB, path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(session("a", said("x")), session("b", said("y"), said("z")))
+    real = messages.insert_row
+
+    def interrupted(tx: Any, session_id: str, stored: Any, message_id: Any = None) -> int:
+        if stored["content"] == "z":
+            raise KeyboardInterrupt
+        return real(tx, session_id, stored, message_id)
+
+    monkeypatch.setattr(messages, "insert_row", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        db.import_file(file)
+    monkeypatch.undo()
+    assert db.get_session("b") is None
+    assert db.message_count() == 1
+    assert outcomes(db.import_file(file)) == [("a", Outcome.PRESENT), ("b", Outcome.ADDED)]
+    assert is_whole(path)
+
+
+def test_trouble_with_the_database_is_raised(
+    db: SessionDB, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(*_: Any, **__: Any) -> None:
+        raise DatabaseLocked("locked")
+
+    monkeypatch.setattr(sessions, "create", locked)
+    with pytest.raises(DatabaseLocked):
+        db.import_file(write(session("a")))
+
+
+def test_a_store_that_is_read_only_says_so(db: SessionDB, path: Path, write: Write) -> None:
+    with SessionDB(path, read_only=True) as reader, pytest.raises(DatabaseReadOnly):
+        reader.import_file(write(session("a")))
+
+
+def test_a_file_that_changes_meanwhile_is_noticed(db: SessionDB, write: Write) -> None:
+    file = write(session("a", said("x")), session("b", said("y")))
+
+    def change(done: int, total: int) -> None:
+        file.write_text(file.read_text().replace('"b"', '"z"'))
+
+    report = db.import_file(file, progress=change)
+    assert report.sessions[1].outcome is Outcome.SKIPPED
+    assert "was changed" in (report.sessions[1].note or "")
+
+
+def test_ids_of_messages_never_take_a_place_or_exhaust_them(db: SessionDB, write: Write) -> None:
+    highest = 2**63 - 1
+    db.import_file(
+        write(
+            session("a", said("x", id=highest)),
+            session("b", said("x", id=7), said("y", id=7)),
+            session("c", said("x", id="text"), said("y", id=True), said("z", id=-1)),
+        )
+    )
+    assert db.message_count() == 6
+    add(db, "after", "still room")
+    assert [each.content for each in db.messages("b")] == ["x", "y"]
+
+
+def test_content_cannot_pretend_to_be_stored_json(db: SessionDB, write: Write) -> None:
+    strange = ["\x00json:[1]", "\x00json:{", 5, True, {"a": [None]}, [], "", None]
+    db.import_file(write(session("a", *map(said, strange))))
+    assert [each.content for each in db.messages("a")] == strange
+
+
+def test_a_chain_keeps_its_shape(db: SessionDB, tmp_path: Path) -> None:
+    add_chain(db, ["one", "two", "three"])
+    db.export_file(tmp_path / "out.jsonl")
+    with SessionDB(tmp_path / "other.db") as other:
+        other.import_file(tmp_path / "out.jsonl")
+        assert other.get_compression_tip("one") == "three"
+        assert len(other.conversations()) == 1
+
+
+def test_a_file_of_a_newer_hermes_takes_sessions(tmp_path: Path, write: Write) -> None:
+    newer.make(tmp_path / "newer.db")
+    before = tmp_path / "newer.db"
+    rows = [
+        session("b", said("y"), parent_session_id="a", cwd="/srv", archived=1),
+        session("a", said("x"), model="m", input_tokens=5, estimated_cost_usd=0.5),
+    ]
+    with SessionDB(before) as db:
+        report = db.import_file(write(*rows))
+        assert report.count(Outcome.ADDED) == 2
+        assert report.unknown_keys == ("archived", "cwd")
+        assert db.import_file(write(*rows)).count(Outcome.PRESENT) == 2
+        found = db.get_session("a")
+    assert found is not None
+    assert (found["input_tokens"], found["estimated_cost_usd"]) == (5, 0.5)
+    reader = newer.Newer(before)
+    assert reader.rows("SELECT active, compacted FROM messages") == [(1, 0), (1, 0)]
+    assert reader.rows("SELECT session_id, model, input_tokens FROM session_model_usage") == [
+        ("a", "m", 5)
+    ]
+    assert reader.rows("SELECT version FROM schema_version") == [(newer.VERSION,)]
+    reader.close()
+
+
+def test_a_session_being_compressed_is_skipped(tmp_path: Path, write: Write) -> None:
+    newer.make(tmp_path / "newer.db")
+    writer = newer.Newer(tmp_path / "newer.db")
+    writer.session("a")
+    writer.put("compression_locks", session_id="a", holder="someone", expires_at=9e12)
+    writer.close()
+    with SessionDB(tmp_path / "newer.db") as db:
+        report = db.import_file(write(session("a", said("x")), session("b", said("y"))))
+    assert outcomes(report) == [("a", Outcome.SKIPPED), ("b", Outcome.ADDED)]
+    assert "being compressed" in (report.sessions[0].note or "")
