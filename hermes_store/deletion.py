@@ -12,9 +12,11 @@ from contextlib import AbstractContextManager
 from hermes_store import lineage, sessions
 from hermes_store.database.activity import edge as edge_sql
 from hermes_store.database.transaction import Transaction
+from hermes_store.errors import SessionInUse
 from hermes_store.models import Deleted, Edge
 
 Write = Callable[[], AbstractContextManager[Transaction]]
+Read = Callable[[], AbstractContextManager[Transaction]]
 
 IN_USE_SECONDS = 300
 """How long after its last activity a session that has not ended counts as in use."""
@@ -44,6 +46,15 @@ def in_use(tx: Transaction, session_id: str, now: float) -> str | None:
     minutes = max(0, int(now - last)) // 60
     ago = f"{minutes + 1} minutes" if minutes else "a minute"
     return f"Session {session_id} has not ended and was active less than {ago} ago."
+
+
+def refuse_in_use(read: Read, session_ids: Iterable[str], now: float) -> None:
+    """Raise SessionInUse if one of some sessions is in use."""
+    with read() as tx:
+        for session_id in session_ids:
+            reason = in_use(tx, session_id, now)
+            if reason is not None:
+                raise SessionInUse(f"{reason} It was left alone; end it first, or insist.")
 
 
 def _holder(tx: Transaction, table: str, column: str, session_id: str, now: float) -> str | None:

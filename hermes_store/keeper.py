@@ -8,28 +8,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hermes_store import deletion, files, marks, prune, sessions, trash
+from hermes_store import deletion, files, marks, sessions
 from hermes_store.companion import Companion
 from hermes_store.database.connection import Database, Progress
 from hermes_store.database.transaction import Transaction
 from hermes_store.marks import Marks
 from hermes_store.models import Deleted
-from hermes_store.removal import Keep
 from hermes_store.search.vocabulary import Vocabulary
-from hermes_store.searches import Searches
-from hermes_store.trash import Trash
-from hermes_store.upkeep import (
-    PruneFilter,
-    PrunePlan,
-    Purged,
-    RestoreReport,
-    SavedSearch,
-    SessionMarks,
-    TrashBatch,
-    TrashedSession,
-)
+
+if TYPE_CHECKING:
+    from hermes_store.removal import Keep
+    from hermes_store.searches import Searches
+    from hermes_store.trash import Trash
+    from hermes_store.upkeep import (
+        PruneFilter,
+        PrunePlan,
+        Purged,
+        RestoreReport,
+        SavedSearch,
+        SessionMarks,
+        TrashBatch,
+        TrashedSession,
+    )
 
 
 class Keeper:
@@ -38,9 +42,22 @@ class Keeper:
     def __init__(self, db: Database, vocabulary: Vocabulary) -> None:
         self._db = db
         self._companion = Companion(db.path, read_only=db.read_only)
-        self._trash = Trash(db, self._companion, learn=vocabulary.learn)
         self._marks = Marks(db, self._companion)
-        self._searches = Searches(self._companion)
+        self._learn = vocabulary.learn
+
+    # Loaded when used: a list should not wait for the modules of the trash.
+
+    @cached_property
+    def _trash(self) -> Trash:
+        from hermes_store.trash import Trash
+
+        return Trash(self._db, self._companion, learn=self._learn)
+
+    @cached_property
+    def _searches(self) -> Searches:
+        from hermes_store.searches import Searches
+
+        return Searches(self._companion)
 
     # -- deleting --------------------------------------------------------------------------
 
@@ -89,7 +106,7 @@ class Keeper:
             )
             return _as_deleted(batch)
         if not force:
-            trash.refuse_in_use(self._db, session_ids, time.time())
+            deletion.refuse_in_use(self._db.read, session_ids, time.time())
         return self._delete_for_good(
             session_ids, sessions_dir, lambda tx, each: not force and _in_use(tx, each)
         )
@@ -109,6 +126,9 @@ class Keeper:
 
     def plan_prune(self, chosen: PruneFilter | None = None, now: float | None = None) -> PrunePlan:
         """Return what a filter would prune, and what it would spare and why; change nothing."""
+        from hermes_store import prune
+        from hermes_store.upkeep import PruneFilter
+
         moment = time.time() if now is None else now
         with self._db.read() as tx:
             return prune.plan(tx, chosen or PruneFilter(), moment, self._marks)
@@ -122,6 +142,8 @@ class Keeper:
         progress: Progress | None = None,
     ) -> Deleted:
         """Delete what was planned, except what was taken up since."""
+        from hermes_store import prune
+
         changed = prune.changed_since(plan)
         if permanently:
             return self._delete_for_good(

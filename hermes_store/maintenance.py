@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from hermes_store import files, meta, prune
+from hermes_store import files, meta
 from hermes_store.database import fulltext, migrations
 from hermes_store.database.connection import Database, Progress
 from hermes_store.errors import StoreError
@@ -69,6 +69,8 @@ def prune_older_than(
     db: Database, days: float, source: str | None = None, sessions_dir: Path | None = None
 ) -> Iterator[str]:
     """Delete ended sessions without activity for so many days, and their files; yield their ids."""
+    from hermes_store import prune  # loaded when used: it knows the search language
+
     cutoff = time.time() - days * DAY
     with db.read() as tx:
         planned = prune.ended_before(tx, cutoff, source)

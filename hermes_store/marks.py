@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from hermes_store import lineage, sessions
 from hermes_store.companion import Companion
@@ -16,7 +17,9 @@ from hermes_store.database.connection import Database
 from hermes_store.database.transaction import Transaction
 from hermes_store.errors import InvalidInput, SessionNotFound
 from hermes_store.text import clean, one_line
-from hermes_store.upkeep import SessionMarks
+
+if TYPE_CHECKING:
+    from hermes_store.upkeep import SessionMarks
 
 PINNED, ARCHIVED, TAG = "pinned", "archived", "tag"
 MAX_TAG = 50
@@ -109,6 +112,8 @@ class Marks:
 
     def of(self, session_ids: Sequence[str]) -> dict[str, SessionMarks]:
         """Return the marks of the conversations that some sessions belong to, by session."""
+        from hermes_store.upkeep import SessionMarks
+
         with self._db.read() as tx:
             members = {each: _conversation(tx, [each]) for each in session_ids}
             everyone = sorted({each for found in members.values() for each in found})

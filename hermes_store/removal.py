@@ -135,7 +135,11 @@ class Removal:
     def _stays(self, tx: Transaction, session_id: str) -> bool:
         """Decide, inside the transaction that would delete it, whether a session must stay."""
         if session_id in self._begun:
-            # A long session goes in several steps; in between somebody may have taken it up.
+            # A long session goes in several steps; in between somebody may have taken it up,
+            # or brought it back from the trash, copy and all.
+            if not self._has_copy(session_id):
+                self._begun.discard(session_id)
+                return True
             newest = copies.newest_message(tx, session_id)
             if newest <= self._newest[session_id] and not self._keep(tx, session_id):
                 return False
@@ -154,13 +158,16 @@ class Removal:
         entry = self._entries[session_id]
         if copies.fingerprint(tx, session_id) != entry.fingerprint:
             return False
-        with self._companion.read() as side:
-            # Tidying up takes the write lock of the session database too, so what is there
-            # now stays there until this transaction ends.
-            if side is None or not shelf.exists(side, entry.id):
-                return False
+        if not self._has_copy(session_id):
+            return False
         now = {child for child, _ in copies.children(tx, session_id)}
         return now <= self._children[session_id] | self._moved
+
+    def _has_copy(self, session_id: str) -> bool:
+        # Tidying up takes the write lock of the session database too, so what is there now
+        # stays there until the transaction around this ends.
+        with self._companion.read() as side:
+            return side is not None and shelf.exists(side, self._entries[session_id].id)
 
     def _heal(self, tx: Transaction, session_id: str) -> None:
         """Put back what was deleted already of a session that has to stay."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hermes_store import copies, deletion, marks, sessions, shelf
@@ -23,8 +24,21 @@ from hermes_store.shelf import Entry
 from hermes_store.upkeep import Purged, Remark, RestoreReport, TrashBatch, TrashedSession
 
 DAY = 86_400
+LEAVE_TOGETHER = 100
+"""How many restored sessions leave the trash in one transaction."""
 
 Learn = Callable[[Transaction, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Back:
+    """A session that is back."""
+
+    entry: Entry
+    header: Header
+    done: PutBack
+    stood: bool
+    """Whether it had not been gone altogether."""
 
 
 class Trash:
@@ -62,7 +76,7 @@ class Trash:
         """
         self._companion.require_writable()
         if not force:
-            refuse_in_use(self._db, session_ids, self._clock())
+            deletion.refuse_in_use(self._db.read, session_ids, self._clock())
         return self._move(session_ids, reason, self._guard(force), sessions_dir, progress)
 
     def sweep(
@@ -155,7 +169,8 @@ class Trash:
         Of equal copies, left by tries that were broken off before one succeeded, one stays.
         """
         known = {(e.session_id, e.fingerprint) for e in entries if e.settled}
-        over, twice = [], []
+        over: list[int] = []
+        twice: list[int] = []
         for entry in entries:
             if not entry.settled and entry.session_id not in there:
                 key = (entry.session_id, entry.fingerprint)
@@ -177,6 +192,8 @@ class Trash:
         return self._companion.ask(compare, False)
 
     def _drop_needless(self, entries: Sequence[Entry]) -> None:
+        if not entries:
+            return
         # Under the lock that a deletion holds while it looks for its copy: no session can go
         # between this look at it and the end of its copy.
         with self._db.write() as tx, self._companion.write() as side:
@@ -194,10 +211,19 @@ class Trash:
         None, the latest batch. NotInTrash if there is no such thing.
         """
         self._companion.require_writable()
-        entries = self._chosen(what)
         report = RestoreReport()
-        for entry in _parents_first(entries):
-            report = self._restore_one(entry, report)
+        back: list[_Back] = []
+        try:
+            for entry in _parents_first(self._chosen(what)):
+                returned = self._restore_one(entry)
+                report = _reported(report, entry, returned)
+                if isinstance(returned, _Back):
+                    back.append(returned)
+                if len(back) >= LEAVE_TOGETHER:
+                    self._leave(back)
+                    back = []
+        finally:
+            self._leave(back)
         shelf.give_space_back(self._companion)
         return report
 
@@ -207,7 +233,13 @@ class Trash:
             if tx is None:
                 raise NotInTrash(what)
             if isinstance(what, str):
-                return [shelf.find(tx, what)]
+                named = shelf.find(tx, what).session_id
+                found = shelf.of_session(tx, named)
+                if all(entry.id in hidden for entry in found):
+                    raise SessionInUse(
+                        f"Session {named} is just being deleted. Try again in a minute."
+                    )
+                return [entry for entry in found if entry.id not in hidden][-1:]
             shown = shelf.batches(tx, hidden)
             batch_id = shown[0].id if what is None and shown else what
             found = [] if batch_id is None else shelf.in_batch(tx, batch_id)
@@ -216,29 +248,22 @@ class Trash:
             raise NotInTrash(what)
         return chosen
 
-    def _restore_one(self, entry: Entry, report: RestoreReport) -> RestoreReport:
+    def _restore_one(self, entry: Entry) -> _Back | str:
+        """Bring a session back in one transaction; return the reason where that cannot be."""
         with self._companion.read() as side, self._db.write() as tx:
             if side is None or not shelf.exists(side, entry.id):
-                why = "Another program brought it back or emptied the trash just now."
-                return _skipping(report, entry, why)
+                return "Another program brought it back or emptied the trash just now."
             header = shelf.header_of(side, entry)
-            if sessions.exists(tx, entry.session_id):
+            stood = sessions.exists(tx, entry.session_id)
+            if stood:
                 done = self._complete(tx, side, entry, header)
             else:
                 done = copies.put_back(tx, header, shelf.rows_of(side, entry))
-            if done is not None:
-                for child, config in shelf.children_of(side, entry):
-                    copies.take_back_child(tx, header, child, config)
-        if done is None:
-            why = f"There is a session {entry.session_id} already; the copy stays in the trash."
-            return _skipping(report, entry, why)
-        self._leave(entry, header, done)
-        return RestoreReport(
-            (*report.session_ids, entry.session_id),
-            report.messages + done.messages,
-            (*report.remarks, *(Remark(entry.session_id, text) for text in done.remarks)),
-            report.skipped,
-        )
+            if done is None:
+                return f"There is a session {entry.session_id} already; the copy stays here."
+            for child, config in shelf.children_of(side, entry):
+                copies.take_back_child(tx, header, child, config)
+        return _Back(entry, header, done, stood)
 
     @staticmethod
     def _complete(
@@ -255,18 +280,24 @@ class Trash:
         )
         return done
 
-    def _leave(self, entry: Entry, header: Header, done: PutBack) -> None:
-        """Take an entry out of the trash after its session is safely back."""
+    def _leave(self, back: Sequence[_Back]) -> None:
+        """Take entries out of the trash after their sessions are safely back."""
+        if not back:
+            return
+        # Where a session stood already its deletion may be under way still: only with care.
+        self._drop_needless([each.entry for each in back if each.stood])
         with self._companion.write() as side:
-            shelf.drop(side, [entry.id], self._clock())
-            if done.parent_missing and entry.parent_id is not None:
-                # Should the parent come back later, it finds its child by this.
-                config = header.session.get("model_config")
-                for above in shelf.of_session(side, entry.parent_id):
-                    shelf.add_child(side, above.id, entry.session_id, config)
+            shelf.drop(side, [each.entry.id for each in back if not each.stood], self._clock())
+            for each in back:
+                if each.done.parent_missing and each.entry.parent_id is not None:
+                    # Should the parent come back later, it finds its child by this.
+                    config = each.header.session.get("model_config")
+                    for above in shelf.of_session(side, each.entry.parent_id):
+                        shelf.add_child(side, above.id, each.entry.session_id, config)
         if self._learn is not None:
             with self._db.read() as tx:
-                self._learn(tx, entry.session_id)
+                for each in back:
+                    self._learn(tx, each.entry.session_id)
 
     # -- emptying --------------------------------------------------------------------------
 
@@ -303,15 +334,6 @@ class Trash:
         return shelf.purged(entries)
 
 
-def refuse_in_use(db: Database, session_ids: Iterable[str], now: float) -> None:
-    """Raise SessionInUse if one of some sessions is in use."""
-    with db.read() as tx:
-        for session_id in session_ids:
-            reason = deletion.in_use(tx, session_id, now)
-            if reason is not None:
-                raise SessionInUse(f"{reason} It was left alone; end it first, or insist.")
-
-
 def _existing(tx: Transaction, session_ids: Iterable[str]) -> set[str]:
     return {each for each in set(session_ids) if sessions.exists(tx, each)}
 
@@ -327,9 +349,16 @@ def _parents_first(entries: Sequence[Entry]) -> Iterator[Entry]:
             yield left.pop(session_id)
 
 
-def _skipping(report: RestoreReport, entry: Entry, why: str) -> RestoreReport:
-    skipped = (*report.skipped, Remark(entry.session_id, why))
-    return RestoreReport(report.session_ids, report.messages, report.remarks, skipped)
+def _reported(report: RestoreReport, entry: Entry, returned: _Back | str) -> RestoreReport:
+    if isinstance(returned, str):
+        return replace(report, skipped=(*report.skipped, Remark(entry.session_id, returned)))
+    remarks = (Remark(entry.session_id, text) for text in returned.done.remarks)
+    return replace(
+        report,
+        session_ids=(*report.session_ids, entry.session_id),
+        messages=report.messages + returned.done.messages,
+        remarks=(*report.remarks, *remarks),
+    )
 
 
 def _files(side: Transaction, entries: Sequence[Entry]) -> Iterator[Path]:

@@ -49,9 +49,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "hermes_store.companion",
         "hermes_store.copies",
         "hermes_store.deletion",
+        "hermes_store.doctor",
         "hermes_store.families",
         "hermes_store.files",
         "hermes_store.gateway",
+        "hermes_store.insights",
         "hermes_store.maintenance",
         "hermes_store.marks",
         "hermes_store.meta",
@@ -253,11 +255,11 @@ def test_the_packages_load_next_to_nothing() -> None:
 
 
 def test_no_module_hides_an_import() -> None:
-    """Only the lazy front of the store loads modules by computed names."""
+    """Only the lazy front of the store and the table of verbs load modules by computed names."""
     wrong = [
         f"{module}, line {node.lineno}"
         for module, path in FILES.items()
-        if module != "hermes_store"
+        if module not in ("hermes_store", "hermes_tui.cli.verbs")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Name | ast.Attribute)
         and (node.id if isinstance(node, ast.Name) else node.attr)

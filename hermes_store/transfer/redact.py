@@ -19,6 +19,7 @@ TOO_DEEP = "[nested too deeply to be checked for secrets]"
 # Below this length the first characters would give too much away.
 _LONG = 12
 _LONGEST_NAME = 200
+_ROUNDS = 10
 
 # Columns that others refer to; a mask in one of them would tear a session apart.
 _UNTOUCHED = frozenset(
@@ -108,6 +109,16 @@ def redact_text(text: str) -> str:
 
     Takes linear time whatever the text: each pattern bounds its runs or takes them once.
     """
+    for _ in range(_ROUNDS):
+        masked = _masked_once(text)
+        if masked == text:
+            break
+        # One mask can lay bare the name in front of another secret.
+        text = masked
+    return text
+
+
+def _masked_once(text: str) -> str:
     if "PRIVATE KEY" in text:
         text = _CUT_KEY.sub(_masked, _WHOLE_KEY.sub(_masked, text))
     if "://" in text and "@" in text:

@@ -7,11 +7,10 @@ nothing; completing must never wait for a database.
 from __future__ import annotations
 
 import argparse
-import importlib
 
 from hermes_store.sources import KNOWN
 from hermes_tui.cli.context import Context, add_options
-from hermes_tui.cli.verbs import VERBS
+from hermes_tui.cli.verbs import VERBS, load
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
@@ -33,8 +32,8 @@ def run(options: argparse.Namespace, context: Context) -> int:
 
 def flags_of(name: str) -> list[tuple[str, str]]:
     """Return the long flags of a verb and what they do."""
-    parser = argparse.ArgumentParser(add_help=False)
-    importlib.import_module(f"hermes_tui.cli.{VERBS[name].module}").describe(parser)
+    parser = argparse.ArgumentParser(prog=name, add_help=False)
+    load(name).describe(parser)
     add_options(parser, reports=VERBS[name].reports)
     return [
         (flag, (action.help or "").replace("'", ""))

@@ -10,6 +10,7 @@ from typing import Any
 
 from hermes_store import paths
 from hermes_store.errors import DatabaseMissing, InvalidInput
+from hermes_store.listing import Filter
 from hermes_store.sources import describe as source_names
 from hermes_tui.cli.context import Context
 from hermes_tui.cli.output import Column, plain, relative_time
@@ -35,6 +36,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `list`."""
     parser.add_argument("--source", help="only this source, such as telegram")
     parser.add_argument("--limit", type=int, default=20, help="how many (default: 20, 0: all)")
+    parser.add_argument("--archived", action="store_true", help="archived ones too")
     parser.add_argument("--all-profiles", action="store_true", help="the sessions of all profiles")
     parser.epilog = (
         "examples:\n  hermes sessions list --source telegram --limit 50\n"
@@ -63,12 +65,12 @@ def run(options: argparse.Namespace, context: Context) -> int:
 def _rows(options: argparse.Namespace, context: Context) -> Iterator[dict[str, Any]]:
     try:
         with context.store() as store:
-            yield from store.list_sessions_rich(
+            chosen = Filter(
                 source=options.source,
                 exclude_sources=() if options.source else HIDDEN_SOURCES,
-                limit=options.limit or -1,
-                order_by_last_active=True,
+                include_archived=getattr(options, "archived", False),
             )
+            yield from store.conversation_rows(chosen, limit=options.limit or -1)
     except DatabaseMissing:
         return
 

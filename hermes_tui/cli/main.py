@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import importlib
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 
 from hermes_store.errors import InvalidInput, StoreError
 from hermes_store.version import __version__
 from hermes_tui.cli import context as surroundings
 from hermes_tui.cli.output import complain
-from hermes_tui.cli.verbs import EXAMPLES, VERBS
+from hermes_tui.cli.verbs import EXAMPLES, VERBS, load
 
 DONE, REFUSED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -105,7 +103,7 @@ def _sessions(arguments: list[str]) -> int:
 
 def _verb(name: str, usage: str, arguments: list[str]) -> int:
     verb = VERBS[name]
-    module: ModuleType = importlib.import_module(f"hermes_tui.cli.{verb.module}")
+    module = load(name)
     parser = argparse.ArgumentParser(
         prog=usage,
         description=verb.about[0].upper() + verb.about[1:] + ".",

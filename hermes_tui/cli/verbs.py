@@ -6,6 +6,8 @@ which returns the exit code. Only the module of the verb that is used is importe
 
 from __future__ import annotations
 
+from importlib import import_module
+from types import ModuleType
 from typing import NamedTuple
 
 
@@ -43,6 +45,12 @@ VERBS: dict[str, Verb] = {
     "config": Verb("settings", "show and check config.yaml"),
     "completions": Verb("completions", "print completions for your shell", False),
 }
+
+
+def load(name: str) -> ModuleType:
+    """Import the module of a verb."""
+    return import_module(f"hermes_tui.cli.{VERBS[name].module}")
+
 
 EXAMPLES = """examples:
   hermes sessions list --source telegram

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import Field, fields
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 import yaml
 
-from hermes_store.config import Config, parse
+from hermes_store.config import Config, key_of, parse
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 
-_KINDS = {bool: "true or false", int: "whole number", str: "text"}
+_KINDS = {bool: "true or false", int: "whole number", str: "text", tuple: "list of texts"}
 
 _OPENING = """\
 # Configuration
@@ -60,8 +60,12 @@ _CLOSING = """\
 """
 
 
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
 def _default(value: Any) -> str:
-    text = yaml.safe_dump(value, default_flow_style=True).split("\n")[0]
+    text = yaml.safe_dump(_plain(value), default_flow_style=True).split("\n")[0]
     return f"`{text}`"
 
 
@@ -70,13 +74,13 @@ def _allowed(kind: Any, rules: Any) -> str:
         return " or ".join(f"`{choice}`" for choice in rules["choices"])
     if kind is int and rules["least"]:
         return f"{_KINDS[kind]}, at least {rules['least']}"
-    return _KINDS[kind]
+    return _KINDS[get_origin(kind) or kind]
 
 
 def _row(section: str, setting: Field[Any], kind: Any) -> str:
     rules = setting.metadata
     cells = (
-        f"`{section}.{setting.name}`",
+        f"`{section}.{key_of(setting)}`",
         _default(setting.default),
         _allowed(kind, rules),
         rules["explanation"],
@@ -107,7 +111,7 @@ def _lines() -> Iterator[str]:
 def example() -> str:
     """Return a config.yaml that says what is so anyway."""
     document = {
-        name: {setting.name: setting.default for setting in fields(kind)}
+        name: {key_of(setting): _plain(setting.default) for setting in fields(kind)}
         for name, kind in _sections()
     }
     return yaml.safe_dump(document, sort_keys=False)

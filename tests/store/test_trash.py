@@ -412,6 +412,25 @@ def test_a_long_session_that_wakes_up_half_deleted_is_made_whole(
     assert len(after["words"]) == 46
 
 
+def test_a_long_session_that_is_restored_half_deleted_stays(
+    db: SessionDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletion, "STEP_MESSAGES", 10)
+    add(db, "a", *(f"word {number}" for number in range(45)), ended=LONG_AGO + 99)
+    before = everything(db)
+
+    def undo_at_once() -> None:
+        with pytest.raises(SessionInUse, match="just being deleted"):
+            db.restore("a")
+
+    # A deletion that was silent for so long counts as broken off, and yet it goes on.
+    undo_later = lambda: _later(db).restore("a")  # noqa: E731
+    _meddling(db, monkeypatch, {3: undo_at_once, 4: undo_later})
+    assert db.delete_conversation("a").session_ids == ()
+    assert everything(db) == before
+    assert db.trash() == ()
+
+
 def test_a_copy_that_vanished_keeps_the_session(
     db: SessionDB, monkeypatch: pytest.MonkeyPatch
 ) -> None:
