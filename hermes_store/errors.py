@@ -6,6 +6,7 @@
     │   ├── AmbiguousSession
     │   └── NotInTrash
     ├── InvalidInput (also ValueError)
+    │   ├── BadFile
     │   └── TitleError
     │       ├── TitleTooLong
     │       └── TitleTaken
@@ -73,6 +74,10 @@ class NotInTrash(NotFound):
 
 class InvalidInput(StoreError, ValueError):
     """A value that was passed in cannot be used."""
+
+
+class BadFile(InvalidInput):
+    """A file that was given does not hold what it should, or cannot be read or written."""
 
 
 class TitleError(InvalidInput):

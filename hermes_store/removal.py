@@ -191,7 +191,9 @@ class Removal:
             stayed = [e.id for e in self._entries.values() if e.session_id not in touched]
             shelf.settle(tx, gone)
             shelf.keep_busy(tx, batch_id, 0.0)
-            shelf.drop(tx, stayed, self._clock())
+            # What somebody else settled meanwhile may be the last copy there is.
+            open_still = {entry.id for entry in shelf.in_batch(tx, batch_id) if not entry.settled}
+            shelf.drop(tx, open_still.intersection(stayed), self._clock())
 
     def _tell(self, what: str, done: int, total: int) -> None:
         if self._progress is not None:

@@ -18,7 +18,7 @@ from hermes_store.companion import Companion
 from hermes_store.copies import Header, PutBack
 from hermes_store.database.connection import Database, Progress
 from hermes_store.database.transaction import Transaction
-from hermes_store.errors import NotInTrash, SessionInUse
+from hermes_store.errors import DatabaseError, NotInTrash, SessionInUse
 from hermes_store.removal import Keep, Removal
 from hermes_store.shelf import Entry
 from hermes_store.upkeep import Purged, Remark, RestoreReport, TrashBatch, TrashedSession
@@ -151,35 +151,29 @@ class Trash:
         entries = self._companion.ask(shelf.all_entries, nothing)
         if not entries:
             return set()
+        now = self._clock()
         with self._db.read() as tx:
             there = _existing(tx, (entry.session_id for entry in entries))
             standing = [entry for entry in entries if entry.session_id in there]
-            busy = {e.id for e in standing if not e.settled and e.busy_until > self._clock()}
+            busy = {e.id for e in standing if not e.settled and e.busy_until > now}
             idle = [entry for entry in standing if entry.id not in busy]
-            needless = {entry.id for entry in idle if self._is_unchanged(tx, entry)}
+            needless = [entry for entry in idle if self._is_unchanged(tx, entry)]
+        over, twice = _broken_off(entries, there)
         if not self._companion.read_only:
-            self._settle(entries, there)
-            if needless:
-                self._drop_needless([entry for entry in idle if entry.id in needless])
-        return busy | needless
+            # Whoever looks must not fail because tidying has to wait for a better moment.
+            with suppress(DatabaseError):
+                self._settle(over, [entry for entry in twice if entry.busy_until <= now])
+                self._drop_needless(needless)
+        return busy | {entry.id for entry in (*needless, *twice)}
 
-    def _settle(self, entries: Sequence[Entry], there: set[str]) -> None:
-        """Note the deletions that came to their end although nobody could say so any more.
-
-        Of equal copies, left by tries that were broken off before one succeeded, one stays.
-        """
-        known = {(e.session_id, e.fingerprint) for e in entries if e.settled}
-        over: list[int] = []
-        twice: list[int] = []
-        for entry in entries:
-            if not entry.settled and entry.session_id not in there:
-                key = (entry.session_id, entry.fingerprint)
-                (twice if key in known else over).append(entry.id)
-                known.add(key)
-        if over or twice:
+    def _settle(self, over: Sequence[Entry], twice: Sequence[Entry]) -> None:
+        """Note deletions that came to their end although nobody could say so any more."""
+        now = self._clock()
+        ended = [entry.id for entry in over if entry.busy_until <= now]
+        if ended or twice:
             with self._companion.write() as side:
-                shelf.settle(side, over)
-                shelf.drop(side, twice, self._clock())
+                shelf.settle(side, ended)
+                shelf.drop(side, [entry.id for entry in twice], now)
 
     def _is_unchanged(self, tx: Transaction, entry: Entry) -> bool:
         if copies.fingerprint(tx, entry.session_id) != entry.fingerprint:
@@ -332,6 +326,20 @@ class Trash:
                 path.unlink()
         shelf.give_space_back(self._companion)
         return shelf.purged(entries)
+
+
+def _broken_off(entries: Sequence[Entry], there: set[str]) -> tuple[list[Entry], list[Entry]]:
+    """Return unsettled copies of sessions that are gone: those to keep, and those kept twice.
+
+    A try that was broken off and the one that succeeded leave equal copies. While a deletion is
+    at work its copies are its own business: it may not be the one that made the session go, and
+    then takes its copy back. So only a settled copy makes another one needless.
+    """
+    known = {(entry.session_id, entry.fingerprint) for entry in entries if entry.settled}
+    gone = [entry for entry in entries if not entry.settled and entry.session_id not in there]
+    over = [entry for entry in gone if (entry.session_id, entry.fingerprint) not in known]
+    twice = [entry for entry in gone if (entry.session_id, entry.fingerprint) in known]
+    return over, twice
 
 
 def _existing(tx: Transaction, session_ids: Iterable[str]) -> set[str]:

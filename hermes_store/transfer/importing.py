@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from hermes_store import messages
 from hermes_store.database.connection import Database
-from hermes_store.errors import DatabaseError, InvalidInput, StoreError
+from hermes_store.errors import BadFile, DatabaseError, InvalidInput, StoreError
 from hermes_store.transfer import records, writing
 from hermes_store.transfer.records import Line, Record, Refused, shown
 from hermes_store.transfer.report import (
@@ -40,7 +40,7 @@ _PATIENCE = 20
 def plan(lines: Iterable[str], name: str) -> ImportPlan:
     """Check a whole file and return what can be imported of it.
 
-    Raises InvalidInput if it is neither an export nor a transcript. `name` is the name of the
+    Raises BadFile if it is neither an export nor a transcript. `name` is the name of the
     file; that of a transcript is the id of its session.
     """
     numbered = _numbered(lines)
@@ -81,7 +81,7 @@ def _recognise(lines: Iterator[Line], name: str) -> tuple[Kind, list[Line]]:
         if "id" in found or "messages" in found:
             return Kind.EXPORT, read
         break
-    raise InvalidInput(
+    raise BadFile(
         f"{name} is neither an export nor a transcript. Give a file that "
         "'hermes sessions export' wrote, or the <session id>.jsonl of a gateway."
     )

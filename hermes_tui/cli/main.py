@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from hermes_store.errors import InvalidInput, StoreError
+from hermes_store.errors import BadFile, InvalidInput, StoreError, TitleError
 from hermes_store.version import __version__
 from hermes_tui.cli import context as surroundings
 from hermes_tui.cli.output import complain
@@ -25,12 +25,11 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
     try:
         return _dispatch(list(arguments))
-    except InvalidInput as error:
-        complain(str(error))
-        return USAGE
     except StoreError as error:
         complain(str(error))
-        return REFUSED
+        # A title that is taken, a file that is no export: understood, and refused.
+        usage = isinstance(error, InvalidInput) and not isinstance(error, TitleError | BadFile)
+        return USAGE if usage else REFUSED
     except KeyboardInterrupt:
         complain("Stopped. What was finished until then stays; nothing is half done.")
         return INTERRUPTED

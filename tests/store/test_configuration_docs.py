@@ -46,10 +46,9 @@ with SessionDB() as db:
     report = db.auto_maintain(load_config())
 ```
 
-`hermes sessions list` opens the database read-only and cleans nothing up, whatever the settings
-say. Two keys are checked but not applied by any command yet: `sessions.synchronous`, for which a
-program passes `synchronous=` when it opens the store, and `display.resume_display`, which waits for
-the browser.
+`Store.at_home()` opens the database of a home as its settings say. `hermes sessions config show`
+prints all settings and their values, `hermes sessions config check` points at names that look
+misspelt.
 """
 
 _CLOSING = """\
