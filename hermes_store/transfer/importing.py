@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from hermes_store import messages
 from hermes_store.database.connection import Database
-from hermes_store.errors import BadFile, DatabaseError, InvalidInput, StoreError
+from hermes_store.errors import BadFile, DatabaseError, StoreError
 from hermes_store.transfer import records, writing
 from hermes_store.transfer.records import Line, Record, Refused, shown
 from hermes_store.transfer.report import (
@@ -222,12 +222,12 @@ class _Lines:
 @contextmanager
 def _opened(path: Path) -> Iterator[_Lines]:
     if path.is_dir():
-        raise InvalidInput(f"{path} is a folder. Give the name of a file in it.")
+        raise BadFile(f"{path} is a folder. Give the name of a file in it.")
     if not path.is_file():
-        raise InvalidInput(f"There is no file {path}. Check the name.")
+        raise BadFile(f"There is no file {path}. Check the name.")
     try:
         file = path.open("rb")
     except OSError as error:
-        raise InvalidInput(f"{path} cannot be read ({error.strerror}). Check its rights.") from None
+        raise BadFile(f"{path} cannot be read ({error.strerror}). Check its rights.") from None
     with file:
         yield _Lines(file)
