@@ -7,13 +7,16 @@ Every figure is printed beside the other side's and as a ratio. Scales: XS to tr
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 from bench import corpus
-from bench.sides import PEER_VERSION, Side
+from bench.sides import PEER_VERSION, Side, peer_python
 
 QUERIES = {
     "common word": ["the", "error", "request"],
@@ -105,6 +108,32 @@ def _lists(real: Side, ours: Side) -> None:
          f"{_ms(took['real']) / _ms(took['ours']):.0f}x")  # fmt: skip
 
 
+def _commands(folder: Path, times: int) -> None:
+    """Time `hermes sessions list` as a whole process, on the same corpus."""
+    took: dict[str, list[float]] = {"real": [], "ours": []}
+    commands = {
+        "real": [str(peer_python().parent / "hermes")],
+        "ours": [sys.executable, "-m", "hermes_tui"],
+    }
+    for name in commands:
+        home = folder / f"home-{name}"
+        home.mkdir()
+        for ending in ("", "-wal", "-shm"):
+            file = folder / f"{name}.db{ending}"
+            if file.exists():
+                (home / f"state.db{ending}").symlink_to(file)
+    for _ in range(times):
+        for name, command in commands.items():
+            environment = dict(os.environ, HERMES_HOME=str(folder / f"home-{name}"))
+            started = time.perf_counter()
+            subprocess.run(
+                [*command, "sessions", "list"], env=environment, capture_output=True, check=True
+            )
+            took[name].append(time.perf_counter() - started)
+    _row("command: sessions list", f"{_ms(took['real']):.0f} ms", f"{_ms(took['ours']):.0f} ms",
+         f"{_ms(took['real']) / _ms(took['ours']):.1f}x")  # fmt: skip
+
+
 def _delete(real: Side, ours: Side) -> None:
     took: dict[str, list[float]] = {"real": [], "ours": []}
     for place in range(3):
@@ -159,6 +188,7 @@ def main() -> None:
             ours.ask("prepare")
             _search(real, ours, options.times)
             _lists(real, ours)
+            _commands(folder, options.times)
             _delete(real, ours)
             _prune(real, ours)
         print()

@@ -26,6 +26,8 @@ USAGE = "session_model_usage"
 
 # In-place changes of these would not show in the length of a row.
 _SUMMED = ("id", "token_count", "active", "compacted", "observed")
+# What stays the same for the life of a session; renaming or moving it changes other columns.
+_IDENTITY = ("source", "started_at")
 _MARKERS = ("_branched_from", "_delegate_from")
 
 
@@ -236,10 +238,11 @@ def newest_message(tx: Transaction, session_id: str) -> int:
 def matching(tx: Transaction, copy: Header, rows: Iterator[list[Any]]) -> int | None:
     """Return how many messages are there still, all of them as they were copied.
 
-    Fewer than were copied are what an interrupted deletion left. None if anything differs.
+    Fewer than were copied are what an interrupted deletion left. None if one differs, or if
+    this is another session of the same id.
     """
     session = _session(tx, copy.session_id)
-    if session is None or not _is_as_copied(session, copy.session):
+    if session is None or any(session[name] != copy.session[name] for name in _IDENTITY):
         return None
     names = [name for name in copy.message_columns if name in tx.caps.message_columns]
     places = [copy.message_columns.index(name) for name in names]
@@ -251,15 +254,6 @@ def matching(tx: Transaction, copy: Header, rows: Iterator[list[Any]]) -> int | 
             return None
         found += 1
     return found
-
-
-def _is_as_copied(session: dict[str, Any], copied: dict[str, Any]) -> bool:
-    # The count goes down while a long session is deleted; the messages themselves are compared.
-    return all(
-        session[name] == value
-        for name, value in copied.items()
-        if name in session and name != "message_count"
-    )
 
 
 # -- putting it back ---------------------------------------------------------------------------

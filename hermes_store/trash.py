@@ -18,7 +18,7 @@ from hermes_store.companion import Companion
 from hermes_store.copies import Header, PutBack
 from hermes_store.database.connection import Database, Progress
 from hermes_store.database.transaction import Transaction
-from hermes_store.errors import DatabaseError, NotInTrash, SessionInUse
+from hermes_store.errors import DatabaseCorrupt, DatabaseError, NotInTrash, SessionInUse
 from hermes_store.removal import Keep, Removal
 from hermes_store.shelf import Entry
 from hermes_store.upkeep import Purged, Remark, RestoreReport, TrashBatch, TrashedSession
@@ -157,13 +157,13 @@ class Trash:
             standing = [entry for entry in entries if entry.session_id in there]
             busy = {e.id for e in standing if not e.settled and e.busy_until > now}
             idle = [entry for entry in standing if entry.id not in busy]
-            needless = [entry for entry in idle if self._is_unchanged(tx, entry)]
+            needless = [entry for entry in idle if self._is_needless(tx, entry)]
         over, twice = _broken_off(entries, there)
         if not self._companion.read_only:
             # Whoever looks must not fail because tidying has to wait for a better moment.
             with suppress(DatabaseError):
                 self._settle(over, [entry for entry in twice if entry.busy_until <= now])
-                self._drop_needless(needless)
+                self._drop_if(self._is_needless, needless)
         return busy | {entry.id for entry in (*needless, *twice)}
 
     def _settle(self, over: Sequence[Entry], twice: Sequence[Entry]) -> None:
@@ -175,28 +175,35 @@ class Trash:
                 shelf.settle(side, ended)
                 shelf.drop(side, [entry.id for entry in twice], now)
 
-    def _is_unchanged(self, tx: Transaction, entry: Entry) -> bool:
-        if copies.fingerprint(tx, entry.session_id) != entry.fingerprint:
+    def _is_needless(self, tx: Transaction, entry: Entry) -> bool:
+        """Tell whether a session that stands is all that its copy could bring back."""
+        # Before its deletion is settled nothing was ever gone; what else changed is newer.
+        if entry.settled and copies.fingerprint(tx, entry.session_id) != entry.fingerprint:
             return False
+        return self._is_whole(tx, entry)
 
+    def _is_whole(self, tx: Transaction, entry: Entry) -> bool:
         def compare(side: Transaction) -> bool:
+            if not shelf.exists(side, entry.id):
+                return False
             header, rows = shelf.header_of(side, entry), shelf.rows_of(side, entry)
             return copies.matching(tx, header, rows) == entry.messages
 
-        return self._companion.ask(compare, False)
+        with suppress(DatabaseCorrupt):
+            return self._companion.ask(compare, False)
+        return False
 
-    def _drop_needless(self, entries: Sequence[Entry]) -> None:
+    def _drop_if(
+        self, test: Callable[[Transaction, Entry], bool], entries: Sequence[Entry]
+    ) -> None:
+        """Drop the copies of sessions that stand, after another look at each."""
         if not entries:
             return
         # Under the lock that a deletion holds while it looks for its copy: no session can go
         # between this look at it and the end of its copy.
         with self._db.write() as tx, self._companion.write() as side:
-            same = [
-                entry.id
-                for entry in entries
-                if copies.fingerprint(tx, entry.session_id) == entry.fingerprint
-            ]
-            shelf.drop(side, same, self._clock())
+            chosen = [entry.id for entry in entries if test(tx, entry)]
+            shelf.drop(side, chosen, self._clock())
 
     # -- bringing back ---------------------------------------------------------------------
 
@@ -264,7 +271,8 @@ class Trash:
         tx: Transaction, side: Transaction, entry: Entry, header: Header
     ) -> PutBack | None:
         """Give a session back what a deletion that was broken off took; None if it is another."""
-        if copies.matching(tx, header, shelf.rows_of(side, entry)) is None:
+        there = copies.matching(tx, header, shelf.rows_of(side, entry))
+        if there is None or there == entry.messages:
             return None
         done = PutBack()
         copies.put_messages(tx, header, shelf.rows_of(side, entry), done)
@@ -279,7 +287,7 @@ class Trash:
         if not back:
             return
         # Where a session stood already its deletion may be under way still: only with care.
-        self._drop_needless([each.entry for each in back if each.stood])
+        self._drop_if(self._is_whole, [each.entry for each in back if each.stood])
         with self._companion.write() as side:
             shelf.drop(side, [each.entry.id for each in back if not each.stood], self._clock())
             for each in back:
