@@ -134,6 +134,20 @@ def _commands(folder: Path, times: int) -> None:
          f"{_ms(took['real']) / _ms(took['ours']):.1f}x")  # fmt: skip
 
 
+def _imports(times: int) -> None:
+    """Time what importing the store adds to starting Python."""
+    took: dict[str, list[float]] = {}
+    for code in ("pass", "import hermes_store", "from hermes_store import SessionDB"):
+        took[code] = []
+        for _ in range(times):
+            started = time.perf_counter()
+            subprocess.run([sys.executable, "-c", code], check=True)
+            took[code].append(time.perf_counter() - started)
+    bare = _ms(took["pass"])
+    for code in list(took)[1:]:
+        _row(f"  {code}", "", f"+{_ms(took[code]) - bare:.0f} ms", "", f"bare Python {bare:.0f} ms")
+
+
 def _delete(real: Side, ours: Side) -> None:
     took: dict[str, list[float]] = {"real": [], "ours": []}
     for place in range(3):
@@ -189,6 +203,7 @@ def main() -> None:
             _search(real, ours, options.times)
             _lists(real, ours)
             _commands(folder, options.times)
+            _imports(options.times)
             _delete(real, ours)
             _prune(real, ours)
         print()

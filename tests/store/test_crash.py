@@ -114,7 +114,12 @@ def test_killed_while_writing(tmp_path: Path, seed: int) -> None:
     replaced = set()
     for number in range(ROUNDS):
         name = f"s{number}"
-        for line in _interrupt(processes.start(WRITE, path, name), 0.08, draw):
+        writer = processes.start(WRITE, path, name)
+        # However slow the machine, one write is acknowledged before the kill.
+        assert processes.heard(writer) == "ready"
+        first = processes.heard(writer)
+        time.sleep(draw.uniform(0, 0.08))
+        for line in [first, *processes.kill(writer).splitlines()]:
             match line.split(maxsplit=2):
                 case ["said", message_id, text]:
                     said[int(message_id)] = text
@@ -138,7 +143,7 @@ def test_killed_while_writing(tmp_path: Path, seed: int) -> None:
             assert row["message_count"] == db.message_count(f"s{number}")
         some = draw.choice(list(said.values())).split()[0]
         assert len(db.search_messages(some)) >= 1
-    assert len(said) > ROUNDS
+    assert len(said) >= ROUNDS
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -156,6 +161,7 @@ def test_killed_while_migrating(tmp_path: Path, seed: int) -> None:
             finished = _interrupt(processes.start(MIGRATE, path), length * 0.8, draw)
             _assert_sound(path)
             if finished:
+                length *= 0.8  # measured while the machine was busier
                 break
             midway += 1
         with SessionDB(path) as db:
@@ -199,7 +205,9 @@ def test_killed_while_pruning(tmp_path: Path, seed: int) -> None:
     for attempt in range(TRIES):
         _prunable(path, attempt * 100)
         live = attempt + 1
-        midway += not _interrupt(processes.start(PRUNE, path), length * 0.7, draw)
+        finished = _interrupt(processes.start(PRUNE, path), length * 0.7, draw)
+        midway += not finished
+        length *= 0.8 if finished else 1.0
         _assert_sound(path)
         with SessionDB(path, read_only=True) as db, db._db.read() as tx:
             sizes = tx.rows("SELECT session_id, COUNT(*) FROM messages GROUP BY session_id")
