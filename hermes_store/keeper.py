@@ -12,16 +12,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hermes_store import deletion, files, marks, sessions
-from hermes_store.companion import Companion
+from hermes_store import deletion, files, sessions
 from hermes_store.database.connection import Database, Progress
 from hermes_store.database.transaction import Transaction
-from hermes_store.marks import Marks
 from hermes_store.models import Deleted
-from hermes_store.search.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from hermes_store.companion import Companion
+    from hermes_store.marks import Marks
     from hermes_store.removal import Keep
+    from hermes_store.search.vocabulary import Vocabulary
     from hermes_store.searches import Searches
     from hermes_store.trash import Trash
     from hermes_store.upkeep import (
@@ -39,25 +39,46 @@ if TYPE_CHECKING:
 class Keeper:
     """Trash, marks and pruning of one database file, with its companion beside it."""
 
-    def __init__(self, db: Database, vocabulary: Vocabulary) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
-        self._companion = Companion(db.path, read_only=db.read_only)
-        self._marks = Marks(db, self._companion)
-        self._learn = vocabulary.learn
 
-    # Loaded when used: a list should not wait for the modules of the trash.
+    # Loaded when used: a list should not wait for the modules of search and trash.
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        from hermes_store.search.vocabulary import Vocabulary
+
+        return Vocabulary(self._db.path)
+
+    @cached_property
+    def _companion(self) -> Companion:
+        from hermes_store.companion import Companion
+
+        return Companion(self._db.path, read_only=self._db.read_only)
+
+    @cached_property
+    def _marks(self) -> Marks:
+        from hermes_store.marks import Marks
+
+        return Marks(self._db, self._companion)
 
     @cached_property
     def _trash(self) -> Trash:
         from hermes_store.trash import Trash
 
-        return Trash(self._db, self._companion, learn=self._learn)
+        return Trash(self._db, self._companion, learn=self._vocabulary.learn)
 
     @cached_property
     def _searches(self) -> Searches:
         from hermes_store.searches import Searches
 
         return Searches(self._companion)
+
+    def _close_files(self) -> None:
+        """Close the files beside the database, those that were opened at all."""
+        for name in ("_vocabulary", "_companion"):
+            if name in self.__dict__:
+                self.__dict__[name].close()
 
     # -- deleting --------------------------------------------------------------------------
 
@@ -118,6 +139,8 @@ class Keeper:
         deleted = deletion.total(steps)
         files.remove_session_files(sessions_dir, deleted.session_ids)
         if deleted.session_ids and self._companion.path.exists():
+            from hermes_store import marks
+
             with self._companion.write() as side:
                 marks.forget(side, deleted.session_ids)
         return deleted

@@ -16,14 +16,12 @@ from hermes_store import (
     files,
     lineage,
     listing,
-    maintenance,
     meta,
     sessions,
     titles,
 )
 from hermes_store import messages as message_log
 from hermes_store.errors import NotFound
-from hermes_store.search import contract as search
 from hermes_store.store import Store
 
 Row = dict[str, Any]
@@ -278,8 +276,10 @@ class SessionDB(Store):
         offset: int = 0,
     ) -> list[Row]:
         """Return messages that match, with `>>>match<<<` snippets and their neighbours."""
+        from hermes_store.search.contract import search_messages
+
         with self._db.read() as tx:
-            return search.search_messages(
+            return search_messages(
                 tx,
                 query,
                 vocabulary=self._vocabulary,
@@ -318,6 +318,8 @@ class SessionDB(Store):
         sessions_dir: Path | None = None,
     ) -> int:
         """Delete ended sessions without activity for so many days; return how many."""
+        from hermes_store import maintenance
+
         gone = maintenance.prune_older_than(self._db, older_than_days, source, sessions_dir)
         return sum(1 for _ in gone)
 
@@ -333,6 +335,8 @@ class SessionDB(Store):
 
     def vacuum(self) -> None:
         """Give the free space in the file back to the disk."""
+        from hermes_store import maintenance
+
         maintenance.vacuum(self._db)
 
     def maybe_auto_prune_and_vacuum(
@@ -343,6 +347,8 @@ class SessionDB(Store):
         sessions_dir: Path | None = None,
     ) -> Row:
         """Prune if the last time is long enough ago; never raises, says what it did."""
+        from hermes_store import maintenance
+
         report = maintenance.auto_prune(
             self._db,
             retention_days=retention_days,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import secrets
+import os
 import time
 from datetime import datetime
 from math import isfinite
@@ -52,7 +52,7 @@ _MARKERS = {Edge.BRANCH: "_branched_from", Edge.AGENT: "_delegate_from"}
 def new_session_id(now: float | None = None) -> str:
     """Return a fresh id: local date and time, then eight random hex digits."""
     moment = datetime.fromtimestamp(time.time() if now is None else now)
-    return f"{moment:%Y%m%d_%H%M%S}_{secrets.token_hex(4)}"
+    return f"{moment:%Y%m%d_%H%M%S}_{os.urandom(4).hex()}"
 
 
 def columns(tx: Transaction, alias: str) -> str:

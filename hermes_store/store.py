@@ -13,26 +13,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from hermes_store import (
-    insights,
-    lineage,
-    listing,
-    maintenance,
-    messages,
-    paths,
-    recap,
-    sessions,
-    stats,
-    titles,
-)
-from hermes_store.config import Config, load_config
+from hermes_store import lineage, listing, messages, paths, sessions, titles
 from hermes_store.database.connection import Database, Progress, Synchronous
 from hermes_store.database.probe import Capabilities
 from hermes_store.database.transaction import Transaction
 from hermes_store.errors import SessionNotFound
-from hermes_store.insights import Insights
 from hermes_store.keeper import Keeper
-from hermes_store.marks import ARCHIVED
 from hermes_store.models import (
     Conversation,
     Edge,
@@ -45,11 +31,14 @@ from hermes_store.models import (
     SessionUsage,
     Stats,
 )
-from hermes_store.search.api import Request, search
-from hermes_store.search.results import SearchResult
-from hermes_store.search.vocabulary import Vocabulary
 
+# Loaded when used: a list should not wait for the modules that search, count and mend.
 if TYPE_CHECKING:
+    from hermes_store.config import Config
+    from hermes_store.insights import Insights
+    from hermes_store.recap import Limits, Recap
+    from hermes_store.search.api import Request
+    from hermes_store.search.results import SearchResult
     from hermes_store.transfer.report import ImportReport
 
 
@@ -72,13 +61,14 @@ class Store(Keeper):
         """
         path = paths.database_path() if db_path is None else Path(db_path)
         self._db = Database(path, read_only=read_only, synchronous=synchronous, progress=progress)
-        self._vocabulary = Vocabulary(path)
-        super().__init__(self._db, self._vocabulary)
+        super().__init__(self._db)
         self.db_path = path
 
     @classmethod
     def at_home(cls, home: Path | None = None, *, read_only: bool = False) -> Self:
         """Open the database of a home folder as its config.yaml says."""
+        from hermes_store.config import load_config
+
         synchronous: Synchronous = (
             "NORMAL" if load_config(home).sessions.synchronous == "normal" else "FULL"
         )
@@ -97,8 +87,7 @@ class Store(Keeper):
 
     def close(self) -> None:
         """Close all connections; the write-ahead log of other programs stays untouched."""
-        self._vocabulary.close()
-        self._companion.close()
+        self._close_files()
         self._db.close()
 
     @property
@@ -196,6 +185,12 @@ class Store(Keeper):
     def _without_archived(self, tx: Transaction, chosen: listing.Filter) -> listing.Filter:
         if chosen.include_archived:
             return chosen
+        from hermes_store.companion import path_for
+
+        if not path_for(self.db_path).exists():
+            return chosen
+        from hermes_store.marks import ARCHIVED
+
         hidden = self._marks.sessions_with(tx, ARCHIVED, in_file=False)
         return replace(chosen, archived_ids=(*chosen.archived_ids, *hidden))
 
@@ -206,8 +201,10 @@ class Store(Keeper):
         with self._db.read() as tx:
             return list(messages.iterate(tx, session_id))
 
-    def recap(self, session_id: str, limits: recap.Limits | None = None) -> recap.Recap:
+    def recap(self, session_id: str, limits: Limits | None = None) -> Recap:
         """Return what was said last in a session, short enough for a glance."""
+        from hermes_store import recap
+
         with self._db.read() as tx:
             return recap.build(messages.iterate(tx, session_id), limits)
 
@@ -215,6 +212,8 @@ class Store(Keeper):
 
     def search(self, request: Request | str) -> SearchResult:
         """Find messages; see docs/search.md for the language. Never raises for the text."""
+        from hermes_store.search.api import Request, search
+
         wanted = Request(request) if isinstance(request, str) else request
         with self._db.read() as tx:
             return search(tx, wanted, self._vocabulary, self._marks)
@@ -247,21 +246,29 @@ class Store(Keeper):
 
     def stats(self) -> Stats:
         """Return counts of every source and the real sizes."""
+        from hermes_store import stats
+
         with self._db.read() as tx:
             return stats.totals(tx, self.db_path)
 
     def usage_by_model(self) -> tuple[ModelUsage, ...]:
         """Return tokens and cost by model, the dearest first."""
+        from hermes_store import stats
+
         with self._db.read() as tx:
             return stats.by_model(tx)
 
     def insights(self, *, days: int = 30, source: str | None = None, now: float) -> Insights:
         """Return habits and costs of the sessions begun in the last days."""
+        from hermes_store import insights
+
         with self._db.read() as tx:
             return insights.gather(tx, days=days, source=source, now=now)
 
     def heaviest_sessions(self, limit: int = 10) -> tuple[SessionUsage, ...]:
         """Return the sessions with the highest token usage."""
+        from hermes_store import stats
+
         with self._db.read() as tx:
             return stats.heaviest(tx, limit)
 
@@ -308,12 +315,16 @@ class Store(Keeper):
 
     def optimize(self, progress: Progress | None = None) -> OptimizeReport:
         """Make the file as small and its search as fast as they can be; see docs/storage.md."""
+        from hermes_store import maintenance
+
         report = maintenance.optimize(self._db, progress)
         self.prepare_search()
         return report
 
     def auto_maintain(self, config: Config, sessions_dir: Path | None = None) -> MaintenanceReport:
         """Prune as config.yaml says, if it says so and it is time; never raises."""
+        from hermes_store import maintenance
+
         wanted = config.sessions
         if not wanted.auto_prune:
             return MaintenanceReport(skipped=True)
