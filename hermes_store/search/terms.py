@@ -80,8 +80,11 @@ class Leaf:
 
 
 def fold(text: str) -> str:
-    """Return text for comparing without regard to case."""
-    return text.lower()
+    """Return text for comparing without regard to case.
+
+    A sigma at the end of a word has a lower case of its own; it is the same letter all the same.
+    """
+    return text.lower().replace("ς", "σ")
 
 
 def fold_in_place(text: str) -> str:
@@ -89,10 +92,10 @@ def fold_in_place(text: str) -> str:
 
     A few letters become longer in lower case (İ); they stay as they are here.
     """
-    folded = text.lower()
+    folded = fold(text)
     if len(folded) == len(text):
         return folded
-    return "".join(low if len(low := char.lower()) == 1 else char for char in text)
+    return "".join(low if len(low := fold(char)) == 1 else char for char in text)
 
 
 def tokenizer(con: apsw.Connection) -> Tokenize:

@@ -49,7 +49,7 @@ for line in sys.stdin:
 READ = """
 import os, sys, urllib.parse
 from hermes_store import SessionDB, StoreError
-from hermes_store.search import run
+from hermes_store.search import contract, vocabulary
 if os.geteuid() == 0:
     os.setgroups([]), os.setgid(65534), os.setuid(65534)
 try:

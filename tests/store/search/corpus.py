@@ -37,6 +37,11 @@ SEPARATORS = (" ", " ", " ", "", "", "\n", ", ", "_", "-", "/", ".", "\t", "，"
 TOOLS = (None, None, None, "terminal", "web_search", "execute_code", "読むfile")
 
 
+def folded(text: str) -> str:
+    """Return text without regard to case; both lower sigmas are one letter."""
+    return text.lower().replace("ς", "σ")
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """A stored message as a plain scan sees it."""
@@ -47,7 +52,7 @@ class Said:
 
     def contains(self, needle: str) -> bool:
         """Tell what grep -i would."""
-        return needle.lower() in self.folded
+        return folded(needle) in self.folded
 
 
 def sentence(rng: random.Random) -> str:
@@ -99,7 +104,7 @@ def scan(tx: Transaction) -> list[Said]:
     """Return what is stored, without any help of the search."""
     rows = tx.rows("SELECT id, content, tool_name, tool_calls FROM messages ORDER BY id")
     texts = ((row[0], " ".join(part or "" for part in row[1:])) for row in rows)
-    return [Said(message_id, text, text.lower()) for message_id, text in texts]
+    return [Said(message_id, text, folded(text)) for message_id, text in texts]
 
 
 # -- needles -----------------------------------------------------------------------------------

@@ -115,6 +115,8 @@ def test_ten_times_the_messages_cost_a_keystroke_the_same(stores: Stores, name: 
 def test_no_plan_reads_all_messages(stores: Stores, name: str) -> None:
     for plan in Work(stores[1], SEARCHES[name]).plans():
         for line in plan:
+            if "messages_fts_config" in line:
+                continue  # FTS5 reads its own few settings when a connection first uses it
             assert not line.startswith(("SCAN m", "SCAN s ", "SCAN sessions")), plan
 
 
