@@ -65,6 +65,7 @@ class Planner:
         self._tokenize = tokenize
         self._vocabulary = vocabulary
         self._leaves: dict[Text, Leaf] = {}
+        self._looked_up: dict[str, list[str] | None] = {}
 
     def leaf(self, node: Text) -> Leaf:
         """Return a text leaf taken apart, once for each."""
@@ -79,9 +80,8 @@ class Planner:
         whole = self._cover(root, parts=False)
         return Tier(whole, parts=whole.scan)
 
-    def second_tier(self, root: Node | None) -> Tier | None:
+    def second_tier(self, root: Node | None, first: Tier) -> Tier | None:
         """Return the tier of parts of words; None where the first one has them all."""
-        first = self.first_tier(root)
         if root is None or first.parts:
             return None
         partly = self._cover(root, parts=True)
@@ -174,7 +174,9 @@ class Planner:
             return SCAN  # stored escaped in the index where the content is multimodal
         if len(needle) >= 3:
             return Cover(trigram=quote(needle))
-        grams = self._trigrams(needle)
+        if needle not in self._looked_up:
+            self._looked_up[needle] = self._trigrams(needle)
+        grams = self._looked_up[needle]
         if grams is None:
             return SCAN
         if not grams:

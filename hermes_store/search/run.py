@@ -162,7 +162,7 @@ class Search:
 
     @cached_property
     def _second_tier(self) -> Tier | None:
-        return self._planner.second_tier(self.root)
+        return self._planner.second_tier(self.root, self._first_tier)
 
     def _tier(self, tier: Tier) -> Iterator[Found]:
         if self._few is not None:
