@@ -18,6 +18,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", help="only this source, such as telegram")
     parser.add_argument("--limit", type=int, default=20, help="how many (default: 20, 0: all)")
     parser.add_argument("--demo", action="store_true", help="use generated sample sessions")
+    parser.epilog = "example:\n  hermes sessions browse --demo"
 
 
 def run(options: argparse.Namespace, context: Context) -> int:

@@ -17,6 +17,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `completions`."""
     parser.add_argument("shell", choices=("bash", "zsh", "fish"))
     parser.epilog = (
+        "examples:\n"
         "bash  hermes sessions completions bash >> ~/.bash_completion\n"
         'zsh   hermes sessions completions zsh > "${fpath[1]}/_hermes"\n'
         "fish  hermes sessions completions fish > ~/.config/fish/completions/hermes.fish"

@@ -20,6 +20,8 @@ def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--permanently", action="store_true", help="past the trash, for good")
     parser.add_argument("--force", action="store_true", help="even if it is in use right now")
     parser.epilog = (
+        "examples:\n  hermes sessions delete 20250305_0915\n"
+        '  hermes sessions delete "my project" --yes\n'
         "Deletes the whole conversation: all its compressed segments and sub-agents.\n"
         "'hermes sessions restore --last' brings it back."
     )

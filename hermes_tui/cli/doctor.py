@@ -17,6 +17,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
         "--repair", action="store_true", help="mend a copy, and put it in place if nobody uses it"
     )
     parser.epilog = (
+        "examples:\n  hermes sessions doctor\n  hermes sessions doctor --repair\n"
         "Looking changes nothing and takes no lock. A repair keeps the damaged file.\n"
         "exit code: 0 all is well, 1 something is not"
     )

@@ -12,7 +12,10 @@ from hermes_tui.cli.output import byte_size, plain, plural
 
 def describe(parser: argparse.ArgumentParser) -> None:
     """`stats` has no arguments of its own."""
-    parser.epilog = "For tokens, costs and habits see 'hermes insights'."
+    parser.epilog = (
+        "example:\n  hermes sessions stats --json | jq .by_source\n"
+        "For tokens, costs and habits see 'hermes insights'."
+    )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:

@@ -15,6 +15,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `import`."""
     parser.add_argument("file", type=Path, help="a .jsonl file")
     parser.epilog = (
+        "example:\n  hermes sessions import backup.jsonl\n"
         "Takes exports of this tool and of Hermes Agent, and gateway transcripts. The whole file\n"
         "is checked first; each session then comes in as a whole or not at all. Importing the\n"
         "same file again changes nothing."

@@ -21,6 +21,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `insights`."""
     parser.add_argument("--days", type=int, default=30, help="how far back (default: 30)")
     parser.add_argument("--source", help="only this source, such as telegram")
+    parser.epilog = "examples:\n  hermes insights --days 7\n  hermes insights --source telegram"
 
 
 def run(options: argparse.Namespace, context: Context) -> int:

@@ -18,11 +18,13 @@ def describe(parser: argparse.ArgumentParser) -> None:
     if tagging:
         least = "+" if verb == "tag" else "*"
         parser.add_argument("tags", nargs=least, help="words; find them with tag:word")
-    parser.epilog = {
+    note = {
         "archive": "Archived conversations are hidden from lists; is:archived finds them.",
         "pin": "Pinned conversations are never pruned; is:pinned finds them.",
         "untag": "Without words, all tags go.",
-    }.get(verb)
+    }.get(verb, "")
+    words = " work" if tagging else ""
+    parser.epilog = f'example:\n  hermes sessions {verb} "my project"{words}\n{note}'.rstrip()
 
 
 def run(options: argparse.Namespace, context: Context) -> int:

@@ -13,6 +13,7 @@ from hermes_tui.cli.progress import ProgressLine
 def describe(parser: argparse.ArgumentParser) -> None:
     """`optimize` has no arguments of its own."""
     parser.epilog = (
+        "example:\n  hermes sessions optimize\n"
         "Gives the search index its compact layout, merges it, and gives free space back to the\n"
         "disk. Other programs may go on writing meanwhile; an interrupted run goes on next time."
     )

@@ -17,6 +17,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `config`."""
     parser.add_argument("what", choices=("path", "show", "check"), help="what to do")
     parser.epilog = (
+        "example:\n  hermes sessions config check\n"
         "path   print where config.yaml is\n"
         "show   print all settings of this program and their values\n"
         "check  refuse wrong values and point at names that look misspelt"

@@ -22,6 +22,9 @@ def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", choices=("list", "empty"), default="list")
     parser.add_argument("--older-than", type=float, metavar="DAYS", help="with empty: only older")
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    parser.epilog = (
+        "examples:\n  hermes sessions trash\n  hermes sessions trash empty"
+    )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
@@ -103,6 +106,7 @@ def restore_arguments(parser: argparse.ArgumentParser) -> None:
         "what", nargs="?", help="a number from 'trash', a session's id or title; default: the last"
     )
     parser.add_argument("--last", action="store_true", help="what was deleted last")
+    parser.epilog = "examples:\n  hermes sessions restore --last\n  hermes sessions restore 3"
 
 
 def restore(options: argparse.Namespace, context: Context) -> int:

@@ -20,6 +20,7 @@ _NAMES = {
 def describe(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tree`."""
     parser.add_argument("session", help="id, beginning of an id, or title")
+    parser.epilog = 'example:\n  hermes sessions tree "my project"'
 
 
 def run(options: argparse.Namespace, context: Context) -> int:

@@ -15,6 +15,7 @@ def test_every_verb_has_help(tmp_path: Path, verb: str) -> None:
     shown = hermes(tmp_path, "sessions", verb, "--help")
     assert shown.code == 0
     assert shown.out.startswith(f"usage: hermes sessions {verb}")
+    assert "example" in shown.out
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",)])
