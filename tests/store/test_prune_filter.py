@@ -15,7 +15,7 @@ from hermes_store.models import Edge
 from hermes_store.upkeep import PruneFilter
 from tests.store import newer
 from tests.store.newer import Newer
-from tests.store.test_trash import everything
+from tests.store.trash_views import everything
 from tests.support import LONG_AGO, add, add_chain, schema_of
 
 DAY = 86_400.0

@@ -1,0 +1,278 @@
+"""Deleting while others use the sessions, and deletions that are broken off: nothing is lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_store import SessionDB, deletion, shelf
+from hermes_store.database.transaction import Transaction
+from hermes_store.errors import SessionInUse
+from hermes_store.trash import Trash
+from tests.store import newer, processes
+from tests.store.newer import Newer
+from tests.store.trash_views import everything, later
+from tests.support import LONG_AGO, add, raw
+
+# -- in use --------------------------------------------------------------------------------------
+
+
+def test_a_session_in_use_is_protected(db: SessionDB) -> None:
+    now = time.time()
+    add(db, "live", "x", at=now - 200)
+    add(db, "quiet", "x", at=now - 400)
+    add(db, "ended", "x", at=now - 5, ended=now)
+    for permanently in (False, True):
+        with pytest.raises(SessionInUse, match="live has not ended"):
+            db.delete_sessions(["quiet", "live"], permanently=permanently)
+    assert db.session_count() == 3
+    assert db.trash() == ()
+    assert db.delete_sessions(["quiet", "ended"]).messages == 2
+    assert db.delete_sessions(["live"], force=True).session_ids == ("live",)
+
+
+def test_locks_and_leases_of_a_newer_hermes_protect(path: Path) -> None:
+    newer.make(path)
+    theirs = Newer(path)
+    for name in "abc":
+        theirs.session(name, ended_at=LONG_AGO + 5, end_reason="user_exit")
+    with raw(path) as con:
+        con.execute(
+            "CREATE TABLE session_turn_leases (conversation_id TEXT PRIMARY KEY, "
+            "holder TEXT NOT NULL, acquired_at REAL NOT NULL, expires_at REAL NOT NULL)"
+        )
+    later = time.time() + 100
+    theirs.put("compression_locks", session_id="a", holder="agent 1", expires_at=later)
+    for name, holder in (("b", "gateway 7"), ("c", "")):
+        theirs.put(
+            "session_turn_leases",
+            conversation_id=name,
+            holder=holder,
+            acquired_at=LONG_AGO,
+            expires_at=later,
+        )
+    theirs.close()
+    with SessionDB(path) as db:
+        with pytest.raises(SessionInUse, match="compressed by agent 1"):
+            db.delete_sessions(["a"])
+        with pytest.raises(SessionInUse, match="answered by gateway 7"):
+            db.delete_sessions(["b"])
+        with db._db.read() as tx:
+            assert deletion.in_use(tx, "a", later + 1) is None
+        assert db.delete_sessions(["c"]).session_ids == ("c",)
+
+
+def _meddling(
+    db: SessionDB, monkeypatch: pytest.MonkeyPatch, steps: dict[int, Callable[[], Any]]
+) -> None:
+    """Do something in the name of others just before a numbered transaction of the deletion."""
+    original, number = deletion.delete_in_steps, 0
+
+    def steps_with_company(write: deletion.Write, *rest: Any) -> Iterator[Any]:
+        def noticed() -> AbstractContextManager[Transaction]:
+            nonlocal number
+            number += 1
+            steps.pop(number, lambda: None)()
+            return write()
+
+        return original(noticed, *rest)
+
+    monkeypatch.setattr(deletion, "delete_in_steps", steps_with_company)
+
+
+def test_what_was_said_after_the_copy_is_not_lost(
+    db: SessionDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(db, "a", "before", ended=LONG_AGO + 5)
+    late = lambda: db.append_message("a", "user", "late", timestamp=LONG_AGO + 9)  # noqa: E731
+    _meddling(db, monkeypatch, {1: late})
+    assert db.delete_conversation("a").messages == 2
+    db.restore()
+    assert [message.content for message in db.messages("a")] == ["before", "late"]
+
+
+def test_a_session_that_wakes_up_in_between_stays(
+    db: SessionDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(db, "a", "before", ended=LONG_AGO + 5)
+    add(db, "b", "before", ended=LONG_AGO + 5)
+
+    def wake() -> None:
+        db.reopen_session("a")
+        db.append_message("a", "user", "here I am")
+
+    _meddling(db, monkeypatch, {1: wake})
+    assert db.delete_sessions(["a", "b"]).session_ids == ("b",)
+    assert db.message_count("a") == 2
+    (batch,) = db.trash()
+    assert batch.session_ids == ("b",)
+
+
+def test_a_long_session_that_wakes_up_half_deleted_is_made_whole(
+    db: SessionDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletion, "STEP_MESSAGES", 10)
+    add(db, "a", *(f"word {number}" for number in range(45)), ended=LONG_AGO + 99)
+    before = everything(db)
+    late = lambda: db.append_message("a", "user", "word late", timestamp=LONG_AGO + 99)  # noqa: E731
+    _meddling(db, monkeypatch, {3: late})
+    assert db.delete_conversation("a").session_ids == ()
+    assert db.trash() == ()
+    after = everything(db)
+    assert after["messages"][:-1] == before["messages"]
+    assert db.session("a").message_count == 46
+    assert len(after["words"]) == 46
+
+
+def test_a_long_session_that_is_restored_half_deleted_stays(
+    db: SessionDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletion, "STEP_MESSAGES", 10)
+    add(db, "a", *(f"word {number}" for number in range(45)), ended=LONG_AGO + 99)
+    before = everything(db)
+
+    def undo_at_once() -> None:
+        with pytest.raises(SessionInUse, match="just being deleted"):
+            db.restore("a")
+
+    # A deletion that was silent for so long counts as broken off, and yet it goes on.
+    undo_later = lambda: later(db).restore("a")  # noqa: E731
+    _meddling(db, monkeypatch, {3: undo_at_once, 4: undo_later})
+    assert db.delete_conversation("a").session_ids == ()
+    assert everything(db) == before
+    assert db.trash() == ()
+
+
+def test_a_copy_that_vanished_keeps_the_session(
+    db: SessionDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(db, "a", "x", ended=LONG_AGO)
+
+    def lose() -> None:
+        with db._companion.write() as tx:
+            tx.run("DELETE FROM trash_entries")
+
+    _meddling(db, monkeypatch, dict.fromkeys((1, 2, 3), lose))
+    assert db.delete_conversation("a").session_ids == ()
+    assert db.message_count() == 1
+
+
+# -- crashes and company ---------------------------------------------------------------------
+
+COPY_AND_WAIT = """
+import sys
+from hermes_store import SessionDB, deletion
+deletion.STEP_MESSAGES = 10
+awaited = sys.argv[2]
+def wait(what, done, total):
+    if what == awaited:
+        print("reached", flush=True)
+        sys.stdin.readline()
+db = SessionDB(sys.argv[1])
+db.delete_sessions(sys.argv[3:], progress=wait)
+"""
+
+
+def _killed_while(what: str, path: Path, *names: str) -> None:
+    process = processes.start(COPY_AND_WAIT, path, what, *names)
+    assert processes.heard(process) == "reached"
+    processes.kill(process)
+
+
+def test_killed_between_copy_and_deletion(db: SessionDB, path: Path) -> None:
+    add(db, "a", "word", ended=LONG_AGO)
+    add(db, "b", "word", ended=LONG_AGO)
+    before = everything(db)
+    _killed_while("Copying to the trash", path, "a", "b")
+    assert everything(db) == before
+    assert db.trash() == ()
+    with db._companion.read() as tx:
+        assert tx is not None and len(shelf.all_entries(tx)) == 2
+    assert later(db).list() == ()
+    with db._companion.read() as tx:
+        assert tx is not None and shelf.all_entries(tx) == []
+    assert db.delete_sessions(["a", "b"]).messages == 2
+
+
+def test_killed_in_the_middle_of_a_deletion(db: SessionDB, path: Path) -> None:
+    add(db, "long", *(f"word {number}" for number in range(45)), ended=LONG_AGO + 99)
+    add(db, "gone", "word", parent="long", at=LONG_AGO + 1, ended=LONG_AGO + 99)
+    before = everything(db)
+    _killed_while("Deleting", path, "long", "gone")
+    assert 0 < db.message_count("long") < 45
+    trash = later(db)
+    (batch,) = trash.list()
+    assert set(batch.session_ids) == {"long", "gone"}
+    trash.restore()
+    assert everything(db) == before
+    assert trash.list() == ()
+
+
+def test_restoring_that_was_broken_off_leaves_no_copy(
+    db: SessionDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(db, "a", "word", ended=LONG_AGO)
+    before = everything(db)
+    db.delete_conversation("a")
+    monkeypatch.setattr(Trash, "_leave", lambda *_: None)
+    db.restore()
+    assert everything(db) == before
+    assert db.trash() == ()
+    assert db.trash_size() == 0
+
+
+def test_an_interrupted_deletion_can_be_repeated(db: SessionDB) -> None:
+    add(db, "a", "word", ended=LONG_AGO)
+
+    def stop(what: str, done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        db.delete_sessions(["a"], progress=stop)
+    assert db.message_count() == 1
+    assert db.delete_sessions(["a"]).session_ids == ("a",)
+    (batch,) = db.trash()
+    assert batch.session_ids == ("a",)
+
+
+def test_a_deletion_that_is_repeated_after_a_kill_is_in_the_trash_once(
+    db: SessionDB, path: Path
+) -> None:
+    add(db, "a", "word", ended=LONG_AGO)
+    _killed_while("Copying to the trash", path, "a")
+    db.delete_sessions(["a"])
+    (batch,) = db.trash()
+    assert batch.session_ids == ("a",)
+    assert db.restore().session_ids == ("a",)
+    assert db.trash() == ()
+
+
+DELETE = """
+import sys
+from hermes_store import SessionDB
+db = SessionDB(sys.argv[1])
+print(*db.delete_sessions([f"s{number}" for number in range(40)]).session_ids)
+"""
+
+
+def test_two_processes_delete_the_same_sessions_at_once(db: SessionDB, path: Path) -> None:
+    for number in range(40):
+        parent = f"s{number - 1}" if number % 4 else None
+        add(db, f"s{number}", "word", "word", at=LONG_AGO + number, parent=parent,
+            ended=LONG_AGO + 99)  # fmt: skip
+    before = everything(db)
+    answers = [line.split() for line in processes.together(DELETE, [(path,)] * 3)]
+    assert sorted(name for names in answers for name in names) == sorted(
+        f"s{number}" for number in range(40)
+    )
+    assert db.session_count() == 0
+    while db.trash():
+        assert db.restore().skipped == ()
+    after = everything(db)
+    assert after["messages"] == before["messages"]
+    assert {row[0] for row in after["sessions"]} == {row[0] for row in before["sessions"]}
