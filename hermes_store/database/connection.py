@@ -117,7 +117,9 @@ class Database:
             yield
         finally:
             if con.in_transaction:
-                con.execute("ROLLBACK")
+                # Not ROLLBACK: search keeps a temporary table, and taking it back would make
+                # SQLite read the whole schema again the next time, which takes a millisecond.
+                con.execute("COMMIT")
 
     def _take(self) -> apsw.Connection:
         with self._pool_lock:

@@ -198,7 +198,8 @@ class _Runner:
         tokenize = tokenizer(self._tx.connection)
         if self._vocabulary is not None:
             # Near words can only be found among listed ones, so the newest are listed too.
-            self._vocabulary.catch_up(self._tx, deadline=time.monotonic() + CATCH_UP_SECONDS)
+            deadline = time.monotonic() + CATCH_UP_SECONDS
+            self._vocabulary.catch_up(self._tx, deadline=deadline, stopped=self._stop)
         with self._stop.watching(self._tx.connection):
             for wider in relax.ladder(root, tokenize, self._vocabulary, self._frequency):
                 result = self.page(query, wider.root, (wider.step,))

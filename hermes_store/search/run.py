@@ -126,7 +126,7 @@ class Search:
         covered = vocabulary.covered(self._tx)
         if covered is not None and self._newest - covered > TAIL_ROWS:
             deadline = time.monotonic() + CATCH_UP_SECONDS
-            vocabulary.catch_up(self._tx, deadline=deadline)
+            vocabulary.catch_up(self._tx, deadline=deadline, stopped=self.stop)
             covered = vocabulary.covered(self._tx)
         if covered is None or self._newest - covered > TAIL_ROWS:
             return None

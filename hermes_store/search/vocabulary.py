@@ -28,7 +28,7 @@ from hermes_store.search.terms import CJK, Tokenize, tokenizer
 TAIL_ROWS = 1_000
 """Messages that a search reads through itself rather than bringing the list up to date."""
 MAX_TERM = 64
-STEP_ROWS = 1_000
+STEP_ROWS = 300
 # Pictures; not "import base64,hashlib".
 _BASE64 = re.compile(r"base64,[A-Za-z0-9+/=]{100,}")
 _HASH = re.compile("(?=.*[0-9])[0-9a-f]{6,}|[0-9]+")
@@ -193,11 +193,13 @@ class Vocabulary:
         tx: Transaction,
         *,
         deadline: float | None = None,
+        stopped: Callable[[], bool] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> bool:
         """List the words of messages that came since; tell whether all are covered now.
 
-        `deadline` is a moment of time.monotonic(); what was done until then is kept.
+        `deadline` is a moment of time.monotonic(); what was done until then, or until
+        `stopped` says so, is kept.
         """
         newest = tx.value("SELECT MAX(id) FROM messages") or 0
         tokenize = tokenizer(tx.connection)
@@ -214,7 +216,8 @@ class Vocabulary:
                 progress(min(done, newest), newest)
             if done >= newest:
                 return True
-            if deadline is not None and time.monotonic() >= deadline:
+            late = deadline is not None and time.monotonic() >= deadline
+            if late or (stopped is not None and stopped()):
                 return False
 
 
