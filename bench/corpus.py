@@ -22,7 +22,7 @@ class Scale:
 
 SCALES = {
     "XS": Scale("XS", 200, 6.0),
-    "S": Scale("S", 1_000, 21.0),
+    "S": Scale("S", 1_000, 22.6),
     "M": Scale("M", 10_000, 15.5),
 }
 

@@ -105,7 +105,7 @@ class _Maker:
         draw = self._random
         if draw.random() < 0.3:
             return self._prose(draw.choice((4, 20, 60)))
-        lines = draw.choice((3, 8, 30, 60, 100, 300 if draw.random() < 0.3 else 60))
+        lines = draw.choice((3, 8, 30, 60, 140, 300 if draw.random() < 0.3 else 60))
         return "\n".join(self._fill(draw.choice(phrases.LOG_LINES)) for _ in range(lines))
 
     # -- messages --------------------------------------------------------------------------
