@@ -41,6 +41,17 @@ _SOURCES = (
 KNOWN: dict[str, Source] = {source.name: source for source in _SOURCES}
 
 
+def known_name(text: str | None) -> str | None:
+    """Return the stored name of a source that a person typed: its name, label or short form."""
+    if text is None:
+        return None
+    wanted = text.strip().lower()
+    for source in _SOURCES:
+        if wanted in (source.name, source.short, source.label.lower()):
+            return source.name
+    return text
+
+
 def describe(name: str) -> Source:
     """Return a source's names; one that is not known keeps its own name."""
     return KNOWN.get(name) or Source(name, name, name[:5])

@@ -7,9 +7,13 @@ import sys
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    from hermes_tui.cli.main import run
+    try:
+        from hermes_tui.cli.main import run
 
-    sys.exit(run(sys.argv[1:]))
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # while the modules were still being loaded
+        code = 130
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_store import paths
-from hermes_store.errors import InvalidInput
+from hermes_store.errors import DatabaseMissing, InvalidInput
 from hermes_tui.cli.output import Printer
 
 if TYPE_CHECKING:
@@ -30,9 +30,12 @@ class Context:
     now: float
 
     @contextmanager
-    def store(self, *, read_only: bool = True) -> Iterator[SessionDB]:
+    def store(self, *, read_only: bool = True, create: bool = False) -> Iterator[SessionDB]:
         """Open the database for the length of the block, as config.yaml says."""
         from hermes_store.sessiondb import SessionDB
+
+        if not create and not self.database.exists():
+            raise DatabaseMissing(f"There is no session database at {self.database} yet.")
 
         quick = not read_only and self.config().sessions.synchronous == "normal"
         synchronous: Synchronous = "NORMAL" if quick else "FULL"

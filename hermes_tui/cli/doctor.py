@@ -27,9 +27,9 @@ def run(options: argparse.Namespace, context: Context) -> int:
     """Examine a database, and repair it if asked to."""
     if not context.database.exists():
         raise DatabaseMissing(f"There is no session database at {context.database}.")
-    if options.repair:
-        return _repair(context)
     findings = examine(context.database)
+    if options.repair and any(finding.health is not Health.GOOD for finding in findings):
+        return _repair(context)
     if context.printer.as_json:
         listed = [
             {"health": f.health.value, "what": f.what, "explanation": f.explanation}

@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from hermes_store.errors import NotFound
+from hermes_store.sources import known_name
 from hermes_tui.cli.context import Context
 from hermes_tui.cli.output import complain, plural
 from hermes_tui.cli.progress import ProgressLine
@@ -43,7 +45,10 @@ def run(options: argparse.Namespace, context: Context) -> int:
         if options.session_id:
             ids = [store.find_session(each).id for each in options.session_id]
         elif options.source:
-            ids = [row["id"] for row in store.search_sessions(source=options.source, limit=-1)]
+            name = known_name(options.source)
+            ids = [row["id"] for row in store.search_sessions(source=name, limit=-1)]
+            if not ids:
+                raise NotFound(f"There are no sessions of the source '{options.source}'.")
         if options.file == "-":
             number = store.export(sys.stdout, wanted, ids, options.redact, progress)
         else:

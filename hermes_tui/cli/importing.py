@@ -24,7 +24,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, context: Context) -> int:
     """Import a file."""
-    with context.store(read_only=False) as store, ProgressLine() as line:
+    with context.store(read_only=False, create=True) as store, ProgressLine() as line:
         report = store.import_file(options.file, lambda done, total: line("Importing", done, total))
     if context.printer.as_json:
         context.printer.data(

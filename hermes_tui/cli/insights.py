@@ -9,6 +9,7 @@ from dataclasses import asdict
 from hermes_store.errors import DatabaseMissing, InvalidInput
 from hermes_store.insights import WEEKDAYS, Insights
 from hermes_store.sources import describe as source_names
+from hermes_store.sources import known_name
 from hermes_tui.cli.context import Context
 from hermes_tui.cli.output import fit, plain
 
@@ -30,9 +31,14 @@ def run(options: argparse.Namespace, context: Context) -> int:
         raise InvalidInput(f"--days must be at least 1, not {options.days}.")
     try:
         with context.store() as store:
-            found = store.insights(days=options.days, source=options.source, now=context.now)
+            found = store.insights(
+                days=options.days, source=known_name(options.source), now=context.now
+            )
     except DatabaseMissing as error:
-        context.printer.line(str(error))
+        if context.printer.as_json:
+            context.printer.data("insights", sessions=0)
+        else:
+            context.printer.line(str(error))
         return 0
     if context.printer.as_json:
         context.printer.data("insights", **asdict(found), total_tokens=found.total_tokens)

@@ -12,6 +12,7 @@ from hermes_store import paths
 from hermes_store.errors import DatabaseMissing, InvalidInput
 from hermes_store.listing import Filter
 from hermes_store.sources import describe as source_names
+from hermes_store.sources import known_name
 from hermes_tui.cli.context import Context
 from hermes_tui.cli.output import Column, plain, relative_time
 
@@ -66,7 +67,7 @@ def _rows(options: argparse.Namespace, context: Context) -> Iterator[dict[str, A
     try:
         with context.store() as store:
             chosen = Filter(
-                source=options.source,
+                source=known_name(options.source),
                 exclude_sources=() if options.source else HIDDEN_SOURCES,
                 include_archived=getattr(options, "archived", False),
             )

@@ -33,15 +33,23 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         complain("Stopped. What was finished until then stays; nothing is half done.")
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of a pipe such as `| head` has seen enough; let nobody flush into it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            complain(f"The answer could not be written: {error.strerror}.")
+            _forget_output()
+            return REFUSED
+        # The reader of a pipe such as `| head` has seen enough.
+        _forget_output()
         return DONE
 
 
+def _forget_output() -> None:
+    """Let nobody flush into an output that takes no more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _dispatch(arguments: list[str]) -> int:
-    called_as = Path(sys.argv[0]).name
-    if called_as == "hermes-sessions" and arguments and arguments[0] in VERBS:
+    if Path(sys.argv[0]).stem == "hermes-sessions" and not _is_whole_command(arguments):
         arguments = ["sessions", *arguments]
     first = arguments[0] if arguments else ""
     if first in ("--version", "-V"):
@@ -59,6 +67,15 @@ def _dispatch(arguments: list[str]) -> int:
     if resume.is_meant(arguments):
         return resume.run(arguments)
     return neighbour.take_over(arguments)
+
+
+def _is_whole_command(arguments: list[str]) -> bool:
+    """Tell whether arguments to `hermes-sessions` name a command, not a verb of sessions."""
+    known = ("sessions", "chat", "--version", "-V", "--home", "--profile", "--db")
+    return bool(arguments) and (
+        arguments[0] in known
+        or arguments[0].split("=")[0] in ("-c", "--continue", "-r", "--resume")
+    )
 
 
 def _overview() -> argparse.ArgumentParser:
@@ -110,7 +127,11 @@ def _verb(name: str, usage: str, arguments: list[str]) -> int:
     )
     module.describe(parser)
     surroundings.add_options(parser, reports=verb.reports)
-    options = parser.parse_args(arguments)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown and not hasattr(options, "query"):
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    if unknown:
+        options.query += unknown  # `search python -java`: what is no flag is searched for
     context = surroundings.from_options(options)
     code: int = module.run(options, context)
     context.printer.flush()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,9 @@ from typing import Any, TextIO
 from hermes_store.text import clean, one_line
 
 JSON_VERSION = 1
+LAST_COLUMN = 24
+"""What the last column of a table, an id, usually takes."""
+MIN_COLUMN = 8
 
 
 def cell_width(text: str) -> int:
@@ -99,7 +103,8 @@ class Printer:
     """Where a command prints to, and how."""
 
     def __init__(self, out: TextIO | None = None, *, as_json: bool = False) -> None:
-        self._out = sys.stdout if out is None else out
+        # Python has no standard output at all when it was closed before the start.
+        self._out = out or sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         self.as_json = as_json
         wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         self.colour = self._out.isatty() and wanted and not as_json
@@ -118,6 +123,7 @@ class Printer:
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
         """Print a table with a rule below its headings."""
+        columns = self._fitted(columns)
         heading = " ".join(
             fit(column.heading, column.width) if column.width else column.heading
             for column in columns
@@ -131,6 +137,19 @@ class Printer:
                 for column, cell in zip(columns, row, strict=True)
             ]
             self.line(" ".join(cells).rstrip())
+
+    def _fitted(self, columns: Sequence[Column]) -> list[Column]:
+        """Return columns narrow enough for the terminal, the widest giving way first."""
+        fitted = list(columns)
+        if not self._out.isatty():
+            return fitted
+        room = shutil.get_terminal_size().columns - LAST_COLUMN
+        while sum(column.width + 1 for column in fitted) > room:
+            widest = max(range(len(fitted)), key=lambda place: fitted[place].width)
+            if fitted[widest].width <= MIN_COLUMN:
+                break
+            fitted[widest] = Column(fitted[widest].heading, fitted[widest].width - 1)
+        return fitted
 
     def data(self, kind: str, **content: Any) -> None:
         """Print an answer as JSON: {"version": 1, "kind": …, …}."""

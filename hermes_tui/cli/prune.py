@@ -7,6 +7,7 @@ import re
 
 from hermes_store import paths
 from hermes_store.errors import DatabaseMissing, InvalidInput
+from hermes_store.sources import known_name
 from hermes_store.upkeep import PruneFilter, PrunePlan
 from hermes_tui.cli.context import Context
 from hermes_tui.cli.output import (
@@ -69,7 +70,7 @@ def chosen(options: argparse.Namespace) -> PruneFilter:
         age = DEFAULT_DAYS
     return PruneFilter(
         older_than_days=age,
-        source=options.source,
+        source=known_name(options.source),
         title=options.title,
         model=options.model,
         min_messages=options.min_messages,

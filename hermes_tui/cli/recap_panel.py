@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from rich.box import ROUNDED
 from rich.console import Console, Group
 from rich.panel import Panel
@@ -39,4 +41,8 @@ def _cells(entry: Entry) -> tuple[Text, Text]:
 
 def show(recap: Recap, console: Console | None = None) -> None:
     """Print a recap."""
-    (console or Console(highlight=False)).print(panel(recap))
+    # With NO_COLOR rich would still send bold and dim.
+    plain = True if os.environ.get("NO_COLOR") else None
+    (console or Console(highlight=False, force_terminal=False if plain else None)).print(
+        panel(recap)
+    )

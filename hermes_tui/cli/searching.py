@@ -6,8 +6,8 @@ import argparse
 from typing import Any
 
 from hermes_store.errors import DatabaseMissing, InvalidInput
+from hermes_store.search import language
 from hermes_store.search.api import Request
-from hermes_store.search.query import Severity
 from hermes_store.search.results import Hit, Order, SearchResult
 from hermes_tui.cli.context import Context
 from hermes_tui.cli.listing import profile_contexts
@@ -38,8 +38,11 @@ def run(options: argparse.Namespace, context: Context) -> int:
     """Search and print the hits."""
     if options.limit < 1:
         raise InvalidInput(f"--limit must be at least 1, not {options.limit}.")
+    text = " ".join(options.query)
+    if language.parse(text).root is None:
+        raise InvalidInput(f"'{text}' holds nothing to search for. Quote signs: '\"(\"'.")
     request = Request(
-        " ".join(options.query),
+        text,
         order=Order(options.sort) if options.sort else None,
         limit=options.limit,
         relax=not options.exact,
@@ -100,8 +103,7 @@ def _print(
     context: Context, result: SearchResult, titles: dict[str, str | None], profile: str
 ) -> None:
     for note in result.diagnostics:
-        if note.severity is Severity.PROBLEM or not result.hits:
-            complain(note.message)
+        complain(note.message)
     for step in result.relaxations:
         complain(step.explanation)
     printer = context.printer

@@ -22,9 +22,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", choices=("list", "empty"), default="list")
     parser.add_argument("--older-than", type=float, metavar="DAYS", help="with empty: only older")
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
-    parser.epilog = (
-        "examples:\n  hermes sessions trash\n  hermes sessions trash empty"
-    )
+    parser.epilog = "examples:\n  hermes sessions trash\n  hermes sessions trash empty"
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
