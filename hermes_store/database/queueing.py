@@ -65,9 +65,8 @@ class WriterQueue:
             except BlockingIOError:
                 if time.monotonic() >= deadline:
                     return False
-                # Measured with eight writers on two cores: shorter naps burn the processor
-                # that the holder needs, longer ones (and the kernel's own queue) leave the
-                # lock idle between two commits.
+                # Waiting in the kernel instead was up to a fifth faster with eight writers, but
+                # it knows no time-out: a stopped process would hold up all others for good.
                 time.sleep(random.uniform(0.0002, 0.002))
             else:
                 return True

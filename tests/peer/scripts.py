@@ -17,9 +17,12 @@ DRIVER = """
 import json, sys, time
 from pathlib import Path
 if sys.argv[1] == "real":
+    import sqlite3
     from hermes_state import SessionDB
+    EXPECTED = (ValueError, sqlite3.Error)
 else:
-    from hermes_store import SessionDB
+    from hermes_store import SessionDB, StoreError
+    EXPECTED = StoreError
 now = 1_700_000_000.0
 time.time = lambda: now  # a clock that stands still within a step and jumps between two
 db = SessionDB(db_path=Path(sys.argv[2]))
@@ -36,7 +39,7 @@ for name, arguments, options in json.loads(Path(sys.argv[3]).read_text()):
     now += 10.0
     try:
         answer = getattr(db, name)(*arguments, **options)
-    except Exception:
+    except EXPECTED:
         answer = "raised"
     if name == "search_messages" and isinstance(answer, list):
         answer.sort(key=lambda row: row["id"])
