@@ -17,8 +17,9 @@ from hermes_store.version import __version__
 
 if TYPE_CHECKING:
     from hermes_store.config import Config, load_config
-    from hermes_store.errors import StoreError
+    from hermes_store.errors import StoreError, SummaryError
     from hermes_store.models import Conversation, Edge, Lineage, Message, Session
+    from hermes_store.recalled import Recalled, RecalledSession
     from hermes_store.sessiondb import SessionDB
     from hermes_store.sessions import new_session_id
     from hermes_store.store import Store
@@ -29,10 +30,13 @@ _HOMES = {
     "Edge": "models",
     "Lineage": "models",
     "Message": "models",
+    "Recalled": "recalled",
+    "RecalledSession": "recalled",
     "Session": "models",
     "SessionDB": "sessiondb",
     "Store": "store",
     "StoreError": "errors",
+    "SummaryError": "errors",
     "load_config": "config",
     "new_session_id": "sessions",
 }
@@ -43,10 +47,13 @@ __all__ = [
     "Edge",
     "Lineage",
     "Message",
+    "Recalled",
+    "RecalledSession",
     "Session",
     "SessionDB",
     "Store",
     "StoreError",
+    "SummaryError",
     "__version__",
     "load_config",
     "new_session_id",

@@ -7,52 +7,30 @@ documentation is made.
 
 from __future__ import annotations
 
-import os
-import re
-from dataclasses import Field, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, get_origin, get_type_hints
+from typing import ClassVar, Literal, get_type_hints
 
+from hermes_store.config_reader import PARSER_TROUBLE, Reader, key_of, rules, setting
 from hermes_store.errors import ConfigError
 from hermes_store.paths import hermes_home
 
+__all__ = ["AGENT_KEYS", "FILE_NAME", "Config", "key_of", "known_keys", "load_config", "parse"]
+
 FILE_NAME = "config.yaml"
-# Beside its own errors, PyYAML lets these through: for an escape beyond Unicode, brackets nested
-# a thousand deep, an impossible date, an empty !!int.
-_PARSER_TROUBLE = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
-
-
-def _setting(
-    default: Any,
-    explanation: str,
-    *,
-    choices: tuple[str, ...] = (),
-    least: int = 0,
-    name: str | None = None,
-) -> Any:
-    rules = {"explanation": explanation, "choices": choices, "least": least, "name": name}
-    return field(default=default, metadata=rules)
-
-
-def key_of(setting: Field[Any]) -> str:
-    """Return the name of a setting in config.yaml; Python's own words get another in code."""
-    return setting.metadata["name"] or setting.name
+AGENT_KEYS = frozenset(
+    f"compression.{name}" for name in ("protect_first_n", "target_ratio", "in_place")
+) | frozenset(f"model.{name}" for name in ("api_key", "api_mode", "max_tokens", "provider"))
+"""Names in our sections that only the agent reads; they are not misspelt."""
 
 
 def known_keys() -> tuple[str, ...]:
     """Return the full names of all settings, such as sessions.auto_prune."""
     return tuple(
-        f"{section}.{key_of(setting)}"
+        f"{section}.{key_of(each)}"
         for section, kind in get_type_hints(Config).items()
-        for setting in fields(kind)
+        for each in fields(kind)
     )
 
 
@@ -60,34 +38,39 @@ def known_keys() -> tuple[str, ...]:
 class SessionsConfig:
     """How the store looks after itself."""
 
-    auto_prune: bool = _setting(False, "Delete old, ended sessions now and then.")
-    retention_days: int = _setting(
+    auto_prune: bool = setting(False, "Delete old, ended sessions now and then.")
+    retention_days: int = setting(
         90, "How many days after its last activity an ended session is kept.", least=1
     )
-    vacuum_after_prune: bool = _setting(True, "Give the freed space back to the disk afterwards.")
-    min_interval_hours: int = _setting(24, "How many hours lie between two clean-ups.")
-    synchronous: str = _setting(
+    vacuum_after_prune: bool = setting(True, "Give the freed space back to the disk afterwards.")
+    min_interval_hours: int = setting(24, "How many hours lie between two clean-ups.")
+    synchronous: str = setting(
         "full",
         "'full' keeps every committed message through a power failure; 'normal' writes faster "
         "and may lose the last moments then. Neither loses anything in a crash of the program.",
         choices=("full", "normal"),
     )
 
+    @property
+    def durability(self) -> Literal["FULL", "NORMAL"]:
+        """The same as SQLite names it."""
+        return "NORMAL" if self.synchronous == "normal" else "FULL"
+
 
 @dataclass(frozen=True, slots=True)
 class DisplayConfig:
     """What is shown when a session is resumed."""
 
-    resume_display: str = _setting(
+    resume_display: str = setting(
         "full",
         "'full' shows a recap of the conversation, 'minimal' one line.",
         choices=("full", "minimal"),
     )
-    resume_exchanges: int = _setting(10, "How many exchanges a recap shows.")
-    resume_max_user_chars: int = _setting(300, "Where a recap cuts what you said.", least=1)
-    resume_max_assistant_chars: int = _setting(200, "Where a recap cuts an answer.", least=1)
-    resume_max_assistant_lines: int = _setting(3, "How many lines of an answer it shows.", least=1)
-    resume_skip_tool_only: bool = _setting(
+    resume_exchanges: int = setting(10, "How many exchanges a recap shows.")
+    resume_max_user_chars: int = setting(300, "Where a recap cuts what you said.", least=1)
+    resume_max_assistant_chars: int = setting(200, "Where a recap cuts an answer.", least=1)
+    resume_max_assistant_lines: int = setting(3, "How many lines of an answer it shows.", least=1)
+    resume_skip_tool_only: bool = setting(
         False, "Leave answers out of a recap that only call tools."
     )
 
@@ -96,17 +79,164 @@ class DisplayConfig:
 class ResumeConfig:
     """What takes a session over when you resume it."""
 
-    with_: str = _setting(
+    with_: str = setting(
         "auto",
         "'auto' takes the Hermes Agent that is installed, and otherwise the built-in chat; "
         "'agent' and 'builtin' insist on one of them.",
         choices=("auto", "agent", "builtin"),
         name="with",
     )
-    command: tuple[str, ...] = _setting(
+    command: tuple[str, ...] = setting(
         (),
         "A command of your own instead, as a list; {session_id} stands for the session, "
         "for example [hermes, --resume, '{session_id}'].",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BrowseConfig:
+    """How the browser looks and what its keys do."""
+
+    theme: str = setting(
+        "auto",
+        "A theme by name, such as hermes-dark, hermes-light, nord or ansi-dark; 'auto' is "
+        "hermes-dark, and the terminal's own colours where NO_COLOR is set.",
+    )
+    pane: str = setting(
+        "recap",
+        "What the right side shows first.",
+        choices=("recap", "transcript", "lineage", "info"),
+    )
+    sort: str = setting(
+        "activity",
+        "The order of the list.",
+        choices=("activity", "start", "messages", "title"),
+    )
+    group: str = setting(
+        "none", "What the list has headings for.", choices=("none", "date", "source", "model")
+    )
+    show: tuple[str, ...] = setting(
+        (), "What is not hidden: any of cron, sub-agents, archived and empty."
+    )
+    mouse: bool = setting(True, "Whether the mouse works; without it the terminal selects text.")
+    keys: Mapping[str, str] = setting(
+        {},
+        "Other keys for actions, such as {delete: 'x,delete'}; the help screen (?) names all "
+        "actions.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ResetPolicy:
+    """When a conversation on a messaging platform begins anew."""
+
+    mode: str = setting(
+        "both",
+        "'idle' after a time without messages, 'daily' at an hour of the day, 'both' at "
+        "whichever comes first, 'none' never.",
+        choices=("both", "idle", "daily", "none"),
+    )
+    idle_minutes: int = setting(1440, "How long nothing is said before 'idle'.", least=1)
+    at_hour: int = setting(4, "The hour of 'daily', 0 to 23.", most=23)
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayConfig:
+    """How bots for messaging platforms keep their conversations apart, see gateway.md."""
+
+    group_sessions_per_user: bool = setting(
+        True, "Everybody in a group or channel has a conversation of their own.", also_above=True
+    )
+    thread_sessions_per_user: bool = setting(
+        False, "The same inside a thread, which otherwise all in it share.", also_above=True
+    )
+    session_reset: ResetPolicy = field(
+        default_factory=ResetPolicy,
+        metadata=rules("When conversations begin anew.", also_above=True),
+    )
+    reset_by_type: Mapping[str, ResetPolicy] = setting(
+        {},
+        "Other policies for kinds of chat, such as {group: {mode: daily, at_hour: 6}}.",
+        also_above=True,
+    )
+    reset_by_platform: Mapping[str, ResetPolicy] = setting(
+        {},
+        "Other policies for platforms, such as {telegram: {mode: none}}; they count before "
+        "those for kinds of chat.",
+        also_above=True,
+    )
+    timezone: str = setting(
+        "",
+        "The zone of at_hour, such as Europe/Berlin; without one it is the machine's own.",
+        also_above=True,
+    )
+    before_reset_seconds: int = setting(
+        30, "How long a bot may take to save what it learned before a conversation begins anew."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """The model that the built-in chat talks to, on any server with the OpenAI protocol."""
+
+    SHORT: ClassVar[str] = "default"
+
+    default: str = setting(
+        "",
+        "The model's name on its server, such as anthropic/claude-sonnet-4.5. May also be written "
+        "as 'model: NAME'.",
+        shared=True,
+    )
+    base_url: str = setting(
+        "",
+        "The server, such as http://localhost:11434/v1. Without one it is OpenRouter, or OpenAI "
+        "if there is only a key for that.",
+        shared=True,
+    )
+    auxiliary: str = setting(
+        "",
+        "A fast model for titles and summaries on the same server; without one it is the default.",
+        shared=True,
+    )
+    key_env: str = setting(
+        "",
+        "The environment variable that holds the key. Otherwise it is HERMES_API_KEY, "
+        "OPENROUTER_API_KEY (only for OpenRouter) or OPENAI_API_KEY (for all others), the first "
+        "that is set there or in the .env file of the home folder. Servers in the local network "
+        "need none.",
+        shared=True,
+    )
+    timeout: int = setting(
+        120, "How many seconds a server may be silent.", least=1, most=86_400, shared=True
+    )
+    retries: int = setting(
+        3,
+        "How often a request is sent again when a server is overloaded or cannot be reached, as "
+        "long as nothing of the answer came and the timeout is not over.",
+        most=20,
+        shared=True,
+    )
+    context_length: int = setting(
+        128_000, "How many tokens the model can take in.", least=1_000, shared=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CompressionConfig:
+    """When the built-in chat puts a summary in the place of what was said long ago."""
+
+    enabled: bool = setting(
+        True, "Whether that happens by itself; /compress always does it.", shared=True
+    )
+    threshold: float = setting(
+        0.5,
+        "How much of model.context_length is used before it happens, as a fraction.",
+        least=0.01,
+        most=1,
+        shared=True,
+    )
+    protect_last_n: int = setting(
+        20, "How many of the last messages stay as they are.", shared=True
     )
 
 
@@ -117,6 +247,10 @@ class Config:
     sessions: SessionsConfig = field(default_factory=SessionsConfig)
     display: DisplayConfig = field(default_factory=DisplayConfig)
     resume: ResumeConfig = field(default_factory=ResumeConfig)
+    browse: BrowseConfig = field(default_factory=BrowseConfig)
+    gateway: GatewayConfig = field(default_factory=GatewayConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    compression: CompressionConfig = field(default_factory=CompressionConfig)
 
 
 def load_config(home: Path | None = None) -> Config:
@@ -139,7 +273,7 @@ def parse(text: str, path: Path) -> Config:
 
     try:
         document = yaml.compose(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, *_PARSER_TROUBLE) as error:
+    except (yaml.YAMLError, *PARSER_TROUBLE) as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it cannot be understood"
@@ -148,88 +282,10 @@ def parse(text: str, path: Path) -> Config:
         return Config()
     if not isinstance(document, yaml.MappingNode):
         raise ConfigError(f"{path} must hold sections such as 'sessions:', not a single value.")
-    reader = _Reader(path)
+    reader = Reader(path)
     return Config(
         **{
-            name: reader.section(name, kind, reader.child(document, name))
+            name: reader.section(name, kind, reader.child(document, name), document)
             for name, kind in get_type_hints(Config).items()
         }
     )
-
-
-class _Reader:
-    """Takes values out of a YAML tree and says where one is wrong."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    @staticmethod
-    def child(node: Any, key: str) -> Any:
-        # Written twice, the last one counts, as it does for the agent.
-        for name, value in reversed(node.value):
-            if name.value == key:
-                return value
-        return None
-
-    def section(self, name: str, kind: type, node: Any) -> Any:
-        import yaml
-
-        if node is None or (isinstance(node, yaml.ScalarNode) and node.value in ("", "null", "~")):
-            return kind()
-        if not isinstance(node, yaml.MappingNode):
-            raise self._wrong(name, node, "must hold settings of its own")
-        values = {}
-        hints = get_type_hints(kind)
-        for setting in fields(kind):
-            key = key_of(setting)
-            found = self.child(node, key)
-            if found is not None:
-                values[setting.name] = self._value(
-                    f"{name}.{key}", found, hints[setting.name], setting.metadata
-                )
-        return kind(**values)
-
-    def _value(self, key: str, node: Any, kind: Any, rules: Any) -> Any:
-        value = self._plain(key, node)
-        wanted = get_origin(kind) or kind
-        if wanted is tuple:
-            return self._texts(key, node, value)
-        # bool is an int to Python, but "retention_days: yes" is a mistake to a person.
-        if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-            names = {bool: "true or false", int: "a whole number", str: "text"}
-            raise self._wrong(key, node, f"must be {names[wanted]}, not {value!r}")
-        if rules["choices"] and value not in rules["choices"]:
-            choices = " or ".join(f"'{choice}'" for choice in rules["choices"])
-            raise self._wrong(key, node, f"must be {choices}, not {value!r}")
-        if wanted is int and value < rules["least"]:
-            raise self._wrong(key, node, f"must be at least {rules['least']}, not {value}")
-        return value
-
-    def _texts(self, key: str, node: Any, value: Any) -> tuple[str, ...]:
-        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise self._wrong(key, node, "must be a list of texts, such as [one, two]")
-        return tuple(self._substituted(key, node, each) for each in value)
-
-    def _substituted(self, key: str, node: Any, text: str) -> str:
-        return _VARIABLE.sub(lambda found: self._variable(key, node, found[1]), text)
-
-    def _plain(self, key: str, node: Any) -> Any:
-        import yaml
-
-        try:
-            value = yaml.SafeLoader("").construct_object(node, deep=True)
-        except (yaml.YAMLError, *_PARSER_TROUBLE):
-            raise self._wrong(key, node, "has a value that cannot be understood") from None
-        if isinstance(value, str):
-            value = self._substituted(key, node, value)
-        return value
-
-    def _variable(self, key: str, node: Any, name: str) -> str:
-        try:
-            return os.environ[name]
-        except KeyError:
-            raise self._wrong(key, node, f"names ${{{name}}}, which is not set") from None
-
-    def _wrong(self, key: str, node: Any, problem: str) -> ConfigError:
-        line = node.start_mark.line + 1
-        return ConfigError(f"{self._path}, line {line}: {key} {problem}.")

@@ -25,8 +25,8 @@ STEP_MESSAGES = 1_000
 """What one transaction deletes at most; about 0.1 s for ordinary messages."""
 
 
-def in_use(tx: Transaction, session_id: str, now: float) -> str | None:
-    """Return the sentence that says why a session must not be touched now, None if it may."""
+def held(tx: Transaction, session_id: str, now: float) -> str | None:
+    """Return the sentence that says which program of a newer Hermes works on a session now."""
     holder = _holder(tx, "compression_locks", "session_id", session_id, now)
     if holder is not None:
         return f"Session {session_id} is being compressed by {holder}."
@@ -36,6 +36,14 @@ def in_use(tx: Transaction, session_id: str, now: float) -> str | None:
         holder = _holder(tx, "session_turn_leases", "conversation_id", root, now)
         if holder is not None:
             return f"Session {session_id} is just being answered by {holder}."
+    return None
+
+
+def in_use(tx: Transaction, session_id: str, now: float) -> str | None:
+    """Return the sentence that says why a session must not be touched now, None if it may."""
+    reason = held(tx, session_id, now)
+    if reason is not None:
+        return reason
     last = tx.value(
         "SELECT COALESCE((SELECT MAX(timestamp) FROM messages WHERE session_id = s.id), "
         "s.started_at) FROM sessions s WHERE s.id = ? AND s.ended_at IS NULL",

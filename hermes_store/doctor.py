@@ -15,11 +15,15 @@ from pathlib import Path
 
 import apsw
 
-from hermes_store import errors
+from hermes_store import errors, shelf
+from hermes_store.companion import Companion
 from hermes_store.database import fulltext, migrations, schema
 from hermes_store.database.connection import Database
 from hermes_store.database.probe import FullText
 from hermes_store.database.transaction import Transaction
+from hermes_store.gateway import reconcile
+from hermes_store.gateway.reconcile import Compared, Difference
+from hermes_store.gateway.transcripts import ENDING
 from hermes_store.search.vocabulary import path_for
 
 MAX_COMPLAINTS = 20
@@ -41,6 +45,8 @@ class Finding:
     health: Health
     what: str
     explanation: str
+    beside: bool = False
+    """Whether it is about a file beside the database, which a repair leaves alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,7 @@ def examine(path: Path) -> list[Finding]:
     try:
         for look in (_pages, _references, _schema, _indexes, _counters):
             findings += _looked_at(db, look)
+        findings += _looked_at(db, _gateway(path))
     finally:
         db.close()
     findings += [*_log(path), *_holders(path), *_rights(path)]
@@ -146,6 +153,71 @@ def _counters(tx: Transaction) -> list[Finding]:
         text = f"{wrong:,} sessions have more messages than they count; lists show too few."
         return [Finding(Health.NOTE, "counters", text)]
     return [Finding(Health.GOOD, "counters", "Sessions know how many messages they have.")]
+
+
+_WORDS = {
+    Difference.TORN: (Health.NOTE, "end in a line that was cut off"),
+    Difference.BEHIND: (Health.NOTE, "lack messages that the database has"),
+    Difference.AHEAD: (Health.BAD, "have messages that the database lacks"),
+    Difference.APART: (Health.NOTE, "say something else than the database"),
+    Difference.ORPHAN: (Health.NOTE, "belong to sessions that the database does not have"),
+    Difference.FAULTY: (Health.NOTE, "have lines that cannot be read"),
+}
+_IMPORTABLE = (Difference.TORN, Difference.BEHIND, Difference.AHEAD, Difference.ORPHAN)
+
+
+def _gateway(path: Path) -> Callable[[Transaction], list[Finding]]:
+    """Return the look at the transcripts beside a database, and at sessions.json."""
+    folder = path.parent / "sessions"
+
+    def transcripts(tx: Transaction) -> list[Finding]:
+        if not folder.is_dir():
+            return []
+        deleted = _in_trash(path)
+        compared = [
+            each
+            for each in reconcile.compare_all(tx, folder)
+            if each.path.name.removesuffix(ENDING) not in deleted
+        ]
+        return [*_compared(compared), *_routes(tx, folder)]
+
+    return transcripts
+
+
+def _in_trash(path: Path) -> set[str]:
+    """Return the deleted sessions whose files wait with them."""
+    nothing: set[str] = set()
+    companion = Companion(path, read_only=True)
+    try:
+        return companion.ask(lambda side: {e.session_id for e in shelf.all_entries(side)}, nothing)
+    finally:
+        companion.close()
+
+
+def _compared(compared: list[Compared]) -> Iterator[Finding]:
+    for difference, (health, words) in _WORDS.items():
+        found = [each for each in compared if each.difference is difference]
+        if found:
+            shown = ", ".join(each.path.name for each in found[:3]) + (" …" if found[3:] else "")
+            mend = f" 'hermes sessions import {found[0].path}' mends the first."
+            text = f"{len(found):,} transcripts {words}: {shown}."
+            text += mend if difference in _IMPORTABLE else ""
+            yield Finding(health, "transcripts", text, beside=True)
+    if compared and all(each.difference is Difference.NONE for each in compared):
+        text = f"{len(compared):,} transcripts say what the database says."
+        yield Finding(Health.GOOD, "transcripts", text, beside=True)
+
+
+def _routes(tx: Transaction, folder: Path) -> Iterator[Finding]:
+    lost, whole = reconcile.lost_routes(tx, folder)
+    if not whole:
+        text = "sessions.json is damaged; the next message that a bot gets mends it."
+        yield Finding(Health.NOTE, "routing", text, beside=True)
+    if lost:
+        text = (
+            f"{lost:,} chats lead to sessions that are gone; their next message begins a new one."
+        )
+        yield Finding(Health.NOTE, "routing", text, beside=True)
 
 
 def _log(path: Path) -> list[Finding]:

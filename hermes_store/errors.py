@@ -11,6 +11,7 @@
     │       ├── TitleTooLong
     │       └── TitleTaken
     ├── SessionInUse
+    ├── SummaryError
     ├── ConfigError (also ValueError)
     └── DatabaseError
         ├── DatabaseLocked
@@ -110,6 +111,10 @@ class TitleTaken(TitleError):
 
 class SessionInUse(StoreError):
     """A session is being written to or compressed by another process right now."""
+
+
+class SummaryError(StoreError):
+    """A model could not summarise a conversation; for summarisers to raise."""
 
 
 class ConfigError(StoreError, ValueError):

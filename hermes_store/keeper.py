@@ -42,6 +42,16 @@ class Keeper:
     def __init__(self, db: Database) -> None:
         self._db = db
 
+    @property
+    def database(self) -> Database:
+        """The file itself, for the services that are built on a store."""
+        return self._db
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words that occur in the file, for the services that search."""
+        return self._vocabulary
+
     # Loaded when used: a list should not wait for the modules of search and trash.
 
     @cached_property

@@ -45,7 +45,7 @@ class Filter:
     """Sessions that are archived although the file does not say so."""
 
 
-_COMPUTED_LAST = (
+COMPUTED_LAST = (
     "COALESCE((SELECT MAX(timestamp) FROM messages WHERE session_id = s.id), s.started_at)"
 )
 _FIRST_USER = (
@@ -55,9 +55,9 @@ _FIRST_USER = (
 _BEGINNING = f"substr(CAST(m.content AS BLOB), 1, {PREVIEW_BYTES})"
 
 
-def _extras(tx: Transaction) -> str:
+def extras(tx: Transaction) -> str:
     """Return the select list for last activity, id of the first user message, its beginning."""
-    last = "a.last_active" if tx.caps.activity else _COMPUTED_LAST
+    last = "a.last_active" if tx.caps.activity else COMPUTED_LAST
     visible = messages.visible(tx)
     # The side table knows nothing of rewound and hidden messages.
     if tx.caps.activity and visible == messages.ALL:
@@ -66,8 +66,8 @@ def _extras(tx: Transaction) -> str:
     return f"{last}, {first}, {_FIRST_USER.format(what=_BEGINNING, visible=visible)}"
 
 
-def _source(tx: Transaction) -> str:
-    """Return the FROM clause that `_extras` and `_where` are written for."""
+def origin(tx: Transaction) -> str:
+    """Return the FROM clause that `extras` and `_where` are written for."""
     if tx.caps.activity:
         # CROSS JOIN fixes the order: the side table is read through its list index.
         return "session_activity a CROSS JOIN sessions s ON s.id = a.session_id"
@@ -97,7 +97,7 @@ def _where(tx: Transaction, chosen: Filter, *, source_of: str) -> tuple[str, lis
     return " AND ".join(conditions) or "1", values
 
 
-def _preview(tx: Transaction, message_id: int | None, beginning: Any) -> str:
+def preview(tx: Transaction, message_id: int | None, beginning: Any) -> str:
     if isinstance(beginning, bytes) and beginning.startswith(MARKER.encode()):
         # Multimodal: the first bytes of JSON say nothing, the parts do.
         beginning = tx.value("SELECT content FROM messages WHERE id = ?", (message_id,))
@@ -109,16 +109,14 @@ def _dict(tx: Transaction, names: Sequence[str], row: Sequence[Any]) -> dict[str
     result = dict(zip(names, row[:width], strict=True))
     last_active, preview_id, beginning = row[width : width + 3]
     result["last_active"] = last_active
-    result["preview"] = _preview(tx, preview_id, beginning)
+    result["preview"] = preview(tx, preview_id, beginning)
     return result
 
 
 def rich_row(tx: Transaction, session_id: str) -> dict[str, Any] | None:
     """Return one session with preview and last activity, or None."""
     names, selected = sessions.all_columns(tx, "s")
-    row = tx.one(
-        f"SELECT {selected}, {_extras(tx)} FROM {_source(tx)} WHERE s.id = ?", (session_id,)
-    )
+    row = tx.one(f"SELECT {selected}, {extras(tx)} FROM {origin(tx)} WHERE s.id = ?", (session_id,))
     return None if row is None else _dict(tx, names, row)
 
 
@@ -144,13 +142,13 @@ def rich(
 def _by_start(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[dict[str, Any]]:
     names, selected = sessions.all_columns(tx, "s")
     where, values = _where(tx, chosen, source_of="s")
-    origin = (
+    joined = (
         "sessions s CROSS JOIN session_activity a ON a.session_id = s.id"
         if tx.caps.activity
-        else _source(tx)
+        else origin(tx)
     )
     rows = tx.rows(
-        f"SELECT {selected}, {_extras(tx)} FROM {origin} WHERE {where} "
+        f"SELECT {selected}, {extras(tx)} FROM {joined} WHERE {where} "
         "ORDER BY s.started_at DESC LIMIT ? OFFSET ?",
         (*values, limit, offset),
     )
@@ -162,24 +160,24 @@ def _by_activity(tx: Transaction, chosen: Filter, limit: int, offset: int) -> li
     if tx.caps.activity and not chosen.include_children:
         where, values = _where(tx, chosen, source_of="a")
         rows = tx.rows(
-            f"SELECT {selected}, {_extras(tx)} FROM {_source(tx)} WHERE {where} "
+            f"SELECT {selected}, {extras(tx)} FROM {origin(tx)} WHERE {where} "
             "ORDER BY a.chain_active DESC, s.started_at DESC, s.id DESC LIMIT ? OFFSET ?",
             (*values, limit, offset),
         )
         return [_dict(tx, names, row) for row in rows]
     where, values = _where(tx, chosen, source_of="s")
-    last = "a.last_active" if tx.caps.activity else _COMPUTED_LAST
+    last = "a.last_active" if tx.caps.activity else COMPUTED_LAST
     rows = tx.rows(
         "WITH RECURSIVE shown(id) AS MATERIALIZED "
-        f"(SELECT s.id FROM {_source(tx)} WHERE {where}), "
+        f"(SELECT s.id FROM {origin(tx)} WHERE {where}), "
         "chain(root, id, depth) AS (SELECT id, id, 0 FROM shown UNION "
         "SELECT chain.root, c.id, chain.depth + 1 FROM chain JOIN sessions p ON p.id = chain.id "
         "JOIN sessions c ON c.parent_session_id = p.id "
         f"WHERE p.end_reason = 'compression' AND {edge_sql('c', 'p')} = 'compression' "
         f"AND chain.depth < {lineage.MAX_TIP_HOPS}), "
-        f"active(root, moment) AS (SELECT chain.root, MAX({last}) FROM chain, {_source(tx)} "
+        f"active(root, moment) AS (SELECT chain.root, MAX({last}) FROM chain, {origin(tx)} "
         "WHERE s.id = chain.id GROUP BY chain.root) "
-        f"SELECT {selected}, {_extras(tx)} FROM active, {_source(tx)} WHERE s.id = active.root "
+        f"SELECT {selected}, {extras(tx)} FROM active, {origin(tx)} WHERE s.id = active.root "
         "ORDER BY active.moment DESC, s.started_at DESC, s.id DESC LIMIT ? OFFSET ?",
         (*values, limit, offset),
     )
@@ -204,9 +202,9 @@ def recent(
     names, selected = sessions.all_columns(tx, "s")
     table = "a" if tx.caps.activity else "s"
     where, values = (f"{table}.source = ?", [source]) if source is not None else ("1", [])
-    last = "a.last_active" if tx.caps.activity else _COMPUTED_LAST
+    last = "a.last_active" if tx.caps.activity else COMPUTED_LAST
     rows = tx.rows(
-        f"SELECT {selected}, {last} AS moment FROM {_source(tx)} WHERE {where} "
+        f"SELECT {selected}, {last} AS moment FROM {origin(tx)} WHERE {where} "
         "ORDER BY moment DESC, s.started_at DESC LIMIT ? OFFSET ?",
         (*values, limit, offset),
     )
@@ -217,9 +215,9 @@ def recent_ids(tx: Transaction, source: str | None = None) -> list[str]:
     """Return the ids of every kind of session, the most recently active first."""
     table = "a" if tx.caps.activity else "s"
     where, values = (f"{table}.source = ?", [source]) if source is not None else ("1", [])
-    last = "a.last_active" if tx.caps.activity else _COMPUTED_LAST
+    last = "a.last_active" if tx.caps.activity else COMPUTED_LAST
     found = tx.rows(
-        f"SELECT s.id FROM {_source(tx)} WHERE {where} "
+        f"SELECT s.id FROM {origin(tx)} WHERE {where} "
         f"ORDER BY {last} DESC, s.started_at DESC, s.id DESC",
         values,
     )

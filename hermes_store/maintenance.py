@@ -11,7 +11,7 @@ from hermes_store import files, meta
 from hermes_store.database import fulltext, migrations
 from hermes_store.database.connection import Database, Progress
 from hermes_store.errors import StoreError
-from hermes_store.models import MaintenanceReport, OptimizeReport
+from hermes_store.upkeep import MaintenanceReport, OptimizeReport
 
 LAST_RUN_KEY = "last_auto_prune"
 DAY = 86_400

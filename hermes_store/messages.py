@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -17,8 +18,7 @@ from hermes_store.database.transaction import Transaction
 from hermes_store.errors import InvalidInput, SessionInUse, SessionNotFound
 from hermes_store.models import Message
 
-_COLUMNS = (
-    "session_id",
+SAID = (
     "role",
     "content",
     "tool_call_id",
@@ -33,6 +33,8 @@ _COLUMNS = (
     "codex_reasoning_items",
     "codex_message_items",
 )
+"""The columns of a message, all but whose it is."""
+_COLUMNS = ("session_id", *SAID)
 _JSON_COLUMNS = ("reasoning_details", "codex_reasoning_items", "codex_message_items")
 _INSERT = f"INSERT INTO messages({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 
@@ -177,29 +179,48 @@ def findable(tx: Transaction, alias: str = "m") -> str:
 
 def iterate(tx: Transaction, session_id: str, *, after_id: int = 0) -> Iterator[Message]:
     """Yield a session's messages in order, as they are read."""
-    present = tx.caps.message_columns
-    selected = ", ".join(f"m.{name}" if name in present else "NULL" for name in _FIELDS)
     found = tx.rows(
-        f"SELECT {selected} FROM messages m WHERE m.session_id = ? AND m.id > ? "
+        f"SELECT {_selected(tx)} FROM messages m WHERE m.session_id = ? AND m.id > ? "
         f"AND {visible(tx)} ORDER BY m.id",
         (session_id, after_id),
     )
-    for row in found:
-        values = dict(zip(_FIELDS, row, strict=True))
-        values["content"] = contents.decode(values["content"])
-        values["tool_calls"] = contents.decode_json(values["tool_calls"])
-        yield Message(**values)
+    yield from map(_message, found)
 
 
-def iterate_rows(tx: Transaction, session_id: str) -> Generator[dict[str, Any], None, None]:
+def with_ids(tx: Transaction, ids: Sequence[int]) -> Iterator[Message]:
+    """Yield the messages with some ids, in no particular order."""
+    found = tx.rows(
+        f"SELECT {_selected(tx)} FROM json_each(?) wanted "
+        "CROSS JOIN messages m ON m.id = wanted.value",
+        (json.dumps(list(ids)),),
+    )
+    yield from map(_message, found)
+
+
+def _selected(tx: Transaction) -> str:
+    present = tx.caps.message_columns
+    return ", ".join(f"m.{name}" if name in present else "NULL" for name in _FIELDS)
+
+
+def _message(row: tuple[Any, ...]) -> Message:
+    values = dict(zip(_FIELDS, row, strict=True))
+    values["content"] = contents.decode(values["content"])
+    values["tool_calls"] = contents.decode_json(values["tool_calls"])
+    return Message(**values)
+
+
+def iterate_rows(
+    tx: Transaction, session_id: str, *, after_id: int = 0
+) -> Generator[dict[str, Any], None, None]:
     """Yield all columns of a session's messages as they are read, content and calls decoded."""
     present = tx.caps.message_columns
     missing = [column.name for column in MESSAGE_COLUMNS if column.name not in present]
     names = (*present, *missing)
     selected = ", ".join([f"m.{name}" for name in present] + ["NULL"] * len(missing))
     found = tx.rows(
-        f"SELECT {selected} FROM messages m WHERE m.session_id = ? AND {visible(tx)} ORDER BY m.id",
-        (session_id,),
+        f"SELECT {selected} FROM messages m WHERE m.session_id = ? AND m.id > ? "
+        f"AND {visible(tx)} ORDER BY m.id",
+        (session_id, after_id),
     )
     for values in found:
         message = dict(zip(names, values, strict=True))

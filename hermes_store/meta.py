@@ -20,3 +20,8 @@ def put(tx: Transaction, key: str, value: str) -> None:
         "ON CONFLICT(key) DO UPDATE SET value = excluded.value",
         (key, value),
     )
+
+
+def forget(tx: Transaction, key: str) -> None:
+    """Remove a value, if there is one."""
+    tx.run("DELETE FROM state_meta WHERE key = ?", (key,))

@@ -5,9 +5,12 @@ They hold values, not behaviour: nothing here knows a database or a screen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+
+SUMMARY_MARK = "[Summary of the conversation so far]"
+"""What the first message of a continuation begins with."""
 
 
 class Edge(Enum):
@@ -118,40 +121,6 @@ class Lineage:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelUsage:
-    """Tokens and cost of all sessions of one model."""
-
-    model: str
-    sessions: int
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float
-
-
-@dataclass(frozen=True, slots=True)
-class SessionUsage:
-    """Tokens and cost of one session."""
-
-    id: str
-    title: str | None
-    model: str | None
-    total_tokens: int
-    cost_usd: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """The figures of a whole store."""
-
-    sessions: int
-    messages: int
-    by_source: tuple[tuple[str, int], ...]
-    database_bytes: int
-    log_bytes: int
-    reclaimable_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
 class Deleted:
     """What a deletion removed."""
 
@@ -159,26 +128,3 @@ class Deleted:
     messages: int
     batch_id: int | None = None
     """What brings it back from the trash, if it went there."""
-
-
-@dataclass(frozen=True, slots=True)
-class OptimizeReport:
-    """What tidying up the file did."""
-
-    before_bytes: int
-    after_bytes: int
-    converted: bool = False
-    """Whether the search index was given the smaller layout."""
-    left_alone: bool = False
-    """Whether nothing was done because a newer Hermes owns the file."""
-
-
-@dataclass(frozen=True, slots=True)
-class MaintenanceReport:
-    """What an automatic clean-up did, or why it did nothing."""
-
-    skipped: bool = False
-    pruned: int = 0
-    vacuumed: bool = False
-    error: str | None = None
-    pruned_ids: tuple[str, ...] = field(default=())

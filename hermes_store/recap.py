@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from hermes_store.models import Message
+from hermes_store.overview import Limits, Recap, RecapEntry
 from hermes_store.text import clean
 
 _REASONING = "REASONING_SCRATCHPAD|think|thinking|reasoning|thought"
@@ -29,39 +29,6 @@ _HIDDEN = tuple(
     )
 )
 MAX_TOOL_NAMES = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much a recap shows."""
-
-    exchanges: int = 10
-    user_characters: int = 300
-    assistant_characters: int = 200
-    assistant_lines: int = 3
-    skip_tool_only: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One thing said."""
-
-    role: str
-    """'user' or 'assistant'."""
-    text: str
-    whole: bool = False
-    """Whether this is the last answer, shown in full."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recap:
-    """What was said last."""
-
-    entries: tuple[Entry, ...]
-    earlier: int
-    """How many entries came before and are not shown."""
-    user_messages: int
-    messages: int
 
 
 def without_reasoning(text: str) -> str:
@@ -128,10 +95,10 @@ def build(messages: Iterable[Message], limits: Limits | None = None) -> Recap:
     return Recap(entries, first, users, total)
 
 
-def _entry(said: tuple[str, str, str], whole: bool, limits: Limits) -> Entry:
+def _entry(said: tuple[str, str, str], whole: bool, limits: Limits) -> RecapEntry:
     role, text, calls = said
     if role == "user":
-        return Entry(role, _cut(text, limits.user_characters))
+        return RecapEntry(role, _cut(text, limits.user_characters))
     if not whole:
         text = _shortened(text, limits)
-    return Entry(role, " ".join(filter(None, (text, clean(calls)))), whole)
+    return RecapEntry(role, " ".join(filter(None, (text, clean(calls)))), whole)

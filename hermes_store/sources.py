@@ -54,4 +54,6 @@ def known_name(text: str | None) -> str | None:
 
 def describe(name: str) -> Source:
     """Return a source's names; one that is not known keeps its own name."""
-    return KNOWN.get(name) or Source(name, name, name[:5])
+    # Hermes Agent itself writes api_server where its documentation says api-server.
+    known = KNOWN.get(name) or KNOWN.get(name.replace("_", "-"))
+    return known._replace(name=name) if known else Source(name, name, name[:5])

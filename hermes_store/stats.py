@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hermes_store import messages, sessions
 from hermes_store.database.transaction import Transaction
-from hermes_store.models import ModelUsage, SessionUsage, Stats
+from hermes_store.upkeep import ModelUsage, SessionUsage, Stats
 
 
 def totals(tx: Transaction, path: Path) -> Stats:

@@ -14,35 +14,31 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from hermes_store import lineage, listing, messages, paths, sessions, titles
+from hermes_store.converser import Converser
 from hermes_store.database.connection import Database, Progress, Synchronous
 from hermes_store.database.probe import Capabilities
 from hermes_store.database.transaction import Transaction
 from hermes_store.errors import SessionNotFound
-from hermes_store.keeper import Keeper
-from hermes_store.models import (
-    Conversation,
-    Edge,
-    Lineage,
-    MaintenanceReport,
-    Message,
-    ModelUsage,
-    OptimizeReport,
-    Session,
-    SessionUsage,
-    Stats,
-)
+from hermes_store.models import Conversation, Edge, Lineage, Message, Session
 
 # Loaded when used: a list should not wait for the modules that search, count and mend.
 if TYPE_CHECKING:
     from hermes_store.config import Config
     from hermes_store.insights import Insights
-    from hermes_store.recap import Limits, Recap
+    from hermes_store.overview import Limits, Recap
     from hermes_store.search.api import Request
     from hermes_store.search.results import SearchResult
     from hermes_store.transfer.report import ImportReport
+    from hermes_store.upkeep import (
+        MaintenanceReport,
+        ModelUsage,
+        OptimizeReport,
+        SessionUsage,
+        Stats,
+    )
 
 
-class Store(Keeper):
+class Store(Converser):
     """The sessions of one database file. Safe to share between threads."""
 
     def __init__(
@@ -69,10 +65,8 @@ class Store(Keeper):
         """Open the database of a home folder as its config.yaml says."""
         from hermes_store.config import load_config
 
-        synchronous: Synchronous = (
-            "NORMAL" if load_config(home).sessions.synchronous == "normal" else "FULL"
-        )
-        return cls(paths.database_path(home), read_only, synchronous=synchronous)
+        durability = load_config(home).sessions.durability
+        return cls(paths.database_path(home), read_only, synchronous=durability)
 
     def __enter__(self) -> Self:
         return self
@@ -166,6 +160,11 @@ class Store(Keeper):
                 raise SessionNotFound(session_id)
             return sessions.get(tx, session_id).title
 
+    def title_if_untitled(self, session_id: str, title: str) -> str | None:
+        """Give a session a title unless it has one; return it as stored, None if it was not."""
+        with self._db.write() as tx:
+            return titles.assign_if_untitled(tx, session_id, title)
+
     def conversations(
         self, chosen: listing.Filter | None = None, *, limit: int = 20, offset: int = 0
     ) -> list[Conversation]:
@@ -185,14 +184,8 @@ class Store(Keeper):
     def _without_archived(self, tx: Transaction, chosen: listing.Filter) -> listing.Filter:
         if chosen.include_archived:
             return chosen
-        from hermes_store.companion import path_for
-
-        if not path_for(self.db_path).exists():
-            return chosen
-        from hermes_store.marks import ARCHIVED
-
-        hidden = self._marks.sessions_with(tx, ARCHIVED, in_file=False)
-        return replace(chosen, archived_ids=(*chosen.archived_ids, *hidden))
+        hidden = self._archived_beside(tx)
+        return replace(chosen, archived_ids=(*chosen.archived_ids, *hidden)) if hidden else chosen
 
     # -- messages --------------------------------------------------------------------------
 
@@ -307,9 +300,9 @@ class Store(Keeper):
         self, path: Path | str, progress: Callable[[int, int], None] | None = None
     ) -> ImportReport:
         """Bring in the sessions of an export or transcript; see docs/export-import.md."""
-        from hermes_store.transfer import importing
+        from hermes_store.gateway import reconcile
 
-        return importing.apply(self._db, Path(path), progress=progress)
+        return reconcile.bring_in(self._db, Path(path), progress)
 
     # -- cleaning up; trash, marks and pruning are Keeper's --------------------------------
 
@@ -324,6 +317,7 @@ class Store(Keeper):
     def auto_maintain(self, config: Config, sessions_dir: Path | None = None) -> MaintenanceReport:
         """Prune as config.yaml says, if it says so and it is time; never raises."""
         from hermes_store import maintenance
+        from hermes_store.upkeep import MaintenanceReport
 
         wanted = config.sessions
         if not wanted.auto_prune:

@@ -1,11 +1,14 @@
 """The one place that cleans text: what may be stored, what may be shown, and short previews.
 
+And stored moments, which in damaged files need cleaning too.
+
 Knows nothing of sessions or databases.
 """
 
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 # C0 and C1 controls except tab and line feed, DEL, and the bidirectional controls that can
 # reorder what a reader sees. Anything here could drive a terminal or forge a line.
@@ -59,3 +62,12 @@ def shorten(text: str, limit: int, ending: str = "…") -> str:
     if len(text) <= limit:
         return text
     return text[: max(0, limit - len(ending))].rstrip() + ending
+
+
+LATEST = 32_503_680_000.0
+"""The year 3000; damaged files hold moments beyond what a calendar can express."""
+
+
+def local_day(moment: float) -> datetime:
+    """Return a stored moment in local time; one that no calendar has becomes the nearest."""
+    return datetime.fromtimestamp(min(max(moment, 86_400.0), LATEST))

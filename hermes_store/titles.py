@@ -125,3 +125,15 @@ def next_in_lineage(tx: Transaction, title: str) -> str:
     if holder_of(tx, base) is not None:
         numbers.append(1)
     return numbered(base, max(numbers) + 1) if numbers else base
+
+
+def assign_if_untitled(tx: Transaction, session_id: str, title: str) -> str | None:
+    """Give a session a title unless it has one, numbered if another session has it; return it."""
+    wanted = sanitize(title)
+    session = sessions.find(tx, session_id)
+    if wanted is None or session is None or session.title:
+        return None
+    if holder_of(tx, wanted) is not None:
+        wanted = next_in_lineage(tx, wanted)
+    assign(tx, session_id, wanted)
+    return wanted

@@ -51,7 +51,7 @@ STATEMENTS = (
     "preview_id INTEGER, preview BLOB) WITHOUT ROWID",
     # Exists for the conversation list: newest chain first, filtered by source inside the index.
     f"CREATE INDEX IF NOT EXISTS idx_{TABLE}_list "
-    f"ON {TABLE}(chain_active DESC, source) WHERE listed = 1",
+    f"ON {TABLE}(chain_active DESC, source, spoken) WHERE listed = 1",
     # Exists for "the last session I used": every session, newest first.
     f"CREATE INDEX IF NOT EXISTS idx_{TABLE}_recent ON {TABLE}(last_active DESC, source)",
     # Exists for the list of one source by start.
@@ -67,11 +67,18 @@ _FIRST_USER = (
 )
 _PREVIEW = f"substr(CAST(content AS BLOB), 1, {PREVIEW_BYTES})"
 
-# The newest activity of the chain that starts at a row: its own, or a continuation's.
-_CHAIN_ACTIVE = (
-    f"max(last_active, COALESCE((SELECT MAX(k.last_active) FROM {TABLE} k "
-    f"WHERE k.root_id = {TABLE}.session_id AND k.edge = 'compression'), last_active))"
-)
+
+def _with_chain(own: str) -> str:
+    """Return the newest activity of the chain that starts at a row: its own, or a later one's."""
+    return (
+        f"max({own}, COALESCE((SELECT MAX(k.last_active) FROM {TABLE} k "
+        f"WHERE k.root_id = {TABLE}.session_id AND k.edge = 'compression'), {own}))"
+    )
+
+
+_CHAIN_ACTIVE = _with_chain("last_active")
+# The newest activity of a row once a new message counts.
+_SAID = "CASE WHEN spoken THEN max(last_active, new.timestamp) ELSE new.timestamp END"
 
 _INSERT = (
     f"INSERT INTO {TABLE}(session_id, root_id, edge, listed, source, last_active, "
@@ -166,13 +173,16 @@ def triggers() -> dict[str, str]:
     name = TABLE
     return {
         f"{name}_say": (
+            # One update where a session is its own root, as most are: an append is the hot path.
             f"CREATE TRIGGER {name}_say AFTER INSERT ON messages BEGIN "
-            f"UPDATE {TABLE} SET spoken = 1, last_active = CASE WHEN spoken "
-            "THEN max(last_active, new.timestamp) ELSE new.timestamp END "
-            "WHERE session_id = new.session_id; "
+            f"UPDATE {TABLE} SET spoken = 1, last_active = {_SAID}, "
+            "chain_active = CASE WHEN root_id <> session_id THEN chain_active "
+            "WHEN new.timestamp >= chain_active THEN new.timestamp "
+            f"ELSE {_with_chain(_SAID)} END WHERE session_id = new.session_id; "
             f"UPDATE {TABLE} SET chain_active = CASE WHEN new.timestamp >= chain_active "
             f"THEN new.timestamp ELSE {_CHAIN_ACTIVE} END "
-            f"WHERE session_id = {_root('new.session_id')}; END"
+            f"WHERE session_id = (SELECT root_id FROM {TABLE} "
+            "WHERE session_id = new.session_id AND root_id <> session_id); END"
         ),
         f"{name}_ask": (
             f"CREATE TRIGGER {name}_ask AFTER INSERT ON messages "

@@ -35,8 +35,8 @@ MAX_TRIES = 15
 TRY_SECONDS = 1.2
 """How long one try waits; fifteen of them are more patient than 15 times 1.15 s, the wait that
 Hermes programs are used to."""
-IDLE_READERS = 4
-READER_CACHE_KIB = 16_000
+IDLE_READERS = 2
+READER_CACHE_KIB = 1_000
 
 log = logging.getLogger("hermes_store.connection")
 _warned_paths: set[Path] = set()

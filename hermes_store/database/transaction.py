@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import apsw
@@ -22,11 +23,41 @@ class Transaction:
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Run a query and yield its rows as they come."""
-        yield from self._con.execute(sql, _bindable(values))
+        bound, given = _bindable(values), 0
+        try:
+            for row in self._con.execute(sql, bound):
+                given += 1
+                yield row
+        except UnicodeDecodeError:
+            yield from islice(self._mended(sql, bound), given, None)
 
     def one(self, sql: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         """Return the first row of a query, or None."""
-        return self._con.execute(sql, _bindable(values)).fetchone()
+        bound = _bindable(values)
+        try:
+            return self._con.execute(sql, bound).fetchone()
+        except UnicodeDecodeError:
+            return next(self._mended(sql, bound), None)
+
+    def _mended(self, sql: str, bound: list[Any]) -> Iterator[tuple[Any, ...]]:
+        """Run a query once more, with U+FFFD in place of what is not UTF-8.
+
+        Other programs can store any bytes as text; apsw hands out no row that has some.
+        """
+        # Loaded here: it takes longer than all the rest of apsw, and is hardly ever needed.
+        from apsw.ext import query_info
+
+        names = [f"c{place}" for place in range(len(query_info(self._con, sql).description))]
+        columns = ", ".join(
+            f"typeof({each}), iif(typeof({each}) = 'text', CAST({each} AS BLOB), {each})"
+            for each in names
+        )
+        whole = f"WITH q({', '.join(names)}) AS MATERIALIZED ({sql}) SELECT {columns} FROM q"
+        for row in self._con.execute(whole, bound):
+            yield tuple(
+                value.decode("utf-8", "replace") if kind == "text" else value
+                for kind, value in zip(row[::2], row[1::2], strict=True)
+            )
 
     def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
         """Return the first column of the first row, or None."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -58,11 +59,12 @@ def search_messages(
         search = Search(tx, root, vocabulary=vocabulary, marks=marks, extra=extra, stop=stop)
         hits = rank.best(search, limit=limit, offset=offset)
         if hits or (offset and rank.best(search, limit=1)):
-            return [_result(tx, hit) for hit in hits]
+            context = _contexts(tx, hits)
+            return [_result(hit, context[hit.message_id]) for hit in hits]
     return []
 
 
-def _result(tx: Transaction, hit: Hit) -> dict[str, Any]:
+def _result(hit: Hit, context: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "id": hit.message_id,
         "session_id": hit.session_id,
@@ -73,23 +75,42 @@ def _result(tx: Transaction, hit: Hit) -> dict[str, Any]:
         "source": hit.source,
         "model": hit.model,
         "session_started": hit.session_started,
-        "context": _context(tx, hit),
+        "context": context,
     }
 
 
-def _context(tx: Transaction, hit: Hit) -> list[dict[str, Any]]:
-    """Return the message before, the message itself and the one after, cut short."""
+def _contexts(tx: Transaction, hits: Sequence[Hit]) -> dict[int, list[dict[str, Any]]]:
+    """Return the message before each hit, the hit itself and the one after, cut short.
+
+    Two statements for all hits: one for each would cost more than finding them.
+    """
     beside = (
-        "SELECT * FROM (SELECT role, content FROM messages m WHERE session_id = ?1 AND "
-        f"(timestamp, id) {{}} (?2, ?3) AND {findable(tx)} "
-        "ORDER BY timestamp {}, id {} LIMIT 1)"
+        "(SELECT m.id FROM messages m WHERE m.session_id = h.session_id AND "
+        f"(m.timestamp, m.id) {{}} (h.timestamp, h.id) AND {findable(tx)} "
+        "ORDER BY m.timestamp {}, m.id {} LIMIT 1)"
     )
-    rows = tx.rows(
-        f"{beside.format('<', 'DESC', 'DESC')} UNION ALL {beside.format('=', 'ASC', 'ASC')} "
-        f"UNION ALL {beside.format('>', 'ASC', 'ASC')}",
-        (hit.session_id, hit.timestamp, hit.message_id),
-    )
-    return [
-        {"role": role, "content": contents.readable(contents.decode(stored))[:CONTEXT_LENGTH]}
-        for role, stored in rows
-    ]
+    neighbours: dict[int, tuple[int | None, ...]] = {
+        row[1]: row
+        for row in tx.rows(
+            f"SELECT {beside.format('<', 'DESC', 'DESC')}, h.id, "
+            f"{beside.format('>', 'ASC', 'ASC')} FROM json_each(?) wanted "
+            "CROSS JOIN messages h ON h.id = wanted.value",
+            (json.dumps([hit.message_id for hit in hits]),),
+        )
+    }
+    wanted = {place for row in neighbours.values() for place in row if place is not None}
+    said = {
+        message_id: {
+            "role": role,
+            "content": contents.readable(contents.decode(stored))[:CONTEXT_LENGTH],
+        }
+        for message_id, role, stored in tx.rows(
+            "SELECT m.id, m.role, m.content FROM json_each(?) wanted "
+            "CROSS JOIN messages m ON m.id = wanted.value",
+            (json.dumps(sorted(wanted)),),
+        )
+    }
+    return {
+        hit: [dict(said[place]) for place in row if place is not None]
+        for hit, row in neighbours.items()
+    }

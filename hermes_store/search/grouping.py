@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 
 from hermes_store import lineage
@@ -11,6 +12,9 @@ from hermes_store.search.query import Node, Text
 from hermes_store.search.results import Order
 from hermes_store.search.rows import Found
 from hermes_store.search.snippet import wanted_texts
+
+FEW_TITLES = 500
+"""Titles up to which all that match are looked at; among more, the newest are soon found."""
 
 
 def roots(tx: Transaction, session_ids: Iterable[str]) -> dict[str, str]:
@@ -42,7 +46,7 @@ def gather(
     for row in found:
         members.setdefault(root_of[row.session_id], []).append(row)
     groups = list(members.items())
-    if order is not Order.RELEVANCE and titled:
+    if order is not Order.RELEVANCE:
         moments = {root: _moment(tx, root, rows) for root, rows in groups}
         groups.sort(key=lambda group: moments[group[0]], reverse=order is Order.NEWEST)
     return groups
@@ -64,10 +68,24 @@ def with_matching_title(
     if not texts or not tx.caps.has_session("title"):
         return ()
     tests = " AND ".join("s.title LIKE ? ESCAPE '\\'" for _ in texts)
+    wanted = [like(_plain(text)) for text in texts]
+    # The index of titles alone is small; a session's row, with its prompt, is not.
+    few = [
+        row[0]
+        for row in tx.rows(
+            f"SELECT s.rowid FROM sessions s WHERE s.title IS NOT NULL AND {tests} LIMIT ?",
+            (*wanted, FEW_TITLES + 1),
+        )
+    ]
+    if len(few) <= FEW_TITLES:
+        listed = "(SELECT value FROM json_each(?))"
+        chosen, bound = f"s.rowid IN {listed}", [json.dumps(few)]
+    else:
+        chosen, bound = f"s.title IS NOT NULL AND {tests}", wanted
     rows = tx.rows(
-        f"SELECT s.id FROM sessions s WHERE s.title IS NOT NULL AND {tests} AND {conditions} "
+        f"SELECT s.id FROM sessions s WHERE {chosen} AND {conditions} "
         "ORDER BY s.started_at DESC LIMIT ?",
-        (*(like(_plain(text)) for text in texts), *values, limit),
+        (*bound, *values, limit),
     )
     ids = [session_id for (session_id,) in rows]
     root_of = roots(tx, ids)

@@ -19,14 +19,14 @@ from hermes_store.search.run import Search
 
 WINDOW = 1_000
 """Matches up to which all are ranked by bm25."""
-RECENT = 500
+RECENT = 200
 """The newest matches that are ranked where there are more."""
 TEXT_WINDOW = 200
 """Matches that are ranked by reading their text, where no index can do it."""
 
 _TOOL, _MACHINE = 0.4, 0.5
-_MACHINES = ("cron", "batch", "webhook", "tool", "subagent")
-_SOURCES = ", ".join(f"'{name}'" for name in _MACHINES)
+MACHINES = ("cron", "batch", "webhook", "tool", "subagent")
+_SOURCES = ", ".join(f"'{name}'" for name in MACHINES)
 WEIGHT_SQL = (
     f"CASE WHEN m.role IN ('user', 'assistant') THEN 1.0 ELSE {_TOOL} END * "
     f"CASE WHEN s.source IN ({_SOURCES}) THEN {_MACHINE} ELSE 1.0 END"
@@ -83,4 +83,4 @@ def ranked(search: Search, number: int, *, weighted: bool) -> Iterator[Found]:
 def weight(row: Found) -> float:
     """Return how much a match counts for who said it, and where."""
     said = 1.0 if row.role in ("user", "assistant") else _TOOL
-    return said * (_MACHINE if row.source in _MACHINES else 1.0)
+    return said * (_MACHINE if row.source in MACHINES else 1.0)

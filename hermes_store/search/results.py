@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 from hermes_store.search.query import Diagnostic
-from hermes_store.search.snippet import Snippet
 
 
 class Order(Enum):
@@ -15,6 +14,22 @@ class Order(Enum):
     NEWEST = "newest"
     OLDEST = "oldest"
     RELEVANCE = "relevance"
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """An excerpt with the places of its matches."""
+
+    text: str
+    marks: tuple[tuple[int, int], ...] = ()
+
+    def marked(self, start: str, end: str) -> str:
+        """Return the text with every match between two marks."""
+        pieces, place = [], 0
+        for first, last in self.marks:
+            pieces += [self.text[place:first], start, self.text[first:last], end]
+            place = last
+        return "".join([*pieces, self.text[place:]])
 
 
 @dataclass(frozen=True, slots=True)

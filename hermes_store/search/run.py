@@ -71,9 +71,7 @@ class Search:
             oldest_first=oldest_first,
             texts=texts,
         )
-        self._highlighter = Highlighter(
-            self._planner.leaf(text) for text in wanted_texts(self.root)
-        )
+        self.highlighter = Highlighter(self._planner.leaf(text) for text in wanted_texts(self.root))
 
     # -- conditions ------------------------------------------------------------------------
 
@@ -289,7 +287,7 @@ class Search:
 
     def density(self, row: Found) -> float:
         """Return how densely a text has the matches."""
-        found = len(self._highlighter.spans(row.text))
+        found = len(self.highlighter.spans(row.text))
         return found / (found + 1.2 + len(row.text) / 900)
 
     # -- hits ------------------------------------------------------------------------------
@@ -308,7 +306,7 @@ class Search:
             role=row.role,
             timestamp=row.timestamp,
             source=row.source,
-            snippet=excerpt(shown, self._highlighter),
+            snippet=excerpt(shown, self.highlighter),
             tool_name=row.tool_name,
             model=row.model,
             session_started=row.session_started,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from hermes_store.search.query import And, Node, Or, Text
+from hermes_store.search.results import Snippet
 from hermes_store.search.terms import Kind, Leaf, fold_in_place
 
 WORDS = 40
@@ -15,22 +15,6 @@ MAX_CHARACTERS = 400
 _WORD = re.compile(r"[^\W_]+")
 
 Finder = Callable[[str], Iterator[tuple[int, int]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Snippet:
-    """An excerpt with the places of its matches."""
-
-    text: str
-    marks: tuple[tuple[int, int], ...] = ()
-
-    def marked(self, start: str, end: str) -> str:
-        """Return the text with every match between two marks."""
-        pieces, place = [], 0
-        for first, last in self.marks:
-            pieces += [self.text[place:first], start, self.text[first:last], end]
-            place = last
-        return "".join([*pieces, self.text[place:]])
 
 
 def wanted_texts(node: Node | None) -> tuple[Text, ...]:

@@ -28,6 +28,8 @@ from hermes_store.search.terms import CJK, Tokenize, tokenizer
 TAIL_ROWS = 1_000
 """Messages that a search reads through itself rather than bringing the list up to date."""
 MAX_TERM = 64
+SNAPSHOT_SECONDS = 60
+"""No search looks at the same snapshot for longer than this."""
 STEP_ROWS = 300
 # Pictures; not "import base64,hashlib".
 _BASE64 = re.compile(r"base64,[A-Za-z0-9+/=]{100,}")
@@ -271,13 +273,22 @@ def _covered(con: apsw.Connection, tx: Transaction) -> int:
     ends_as = _identity(tx, covered)
     # A deleted last message proves nothing; another message in its place is another database.
     replaced = ends_as is not None and ends_as != _fact(con, "identity")
-    if replaced or newest < covered - TAIL_ROWS:
+    if replaced or (newest < covered - TAIL_ROWS and _is_settled(con)):
         with con:
             for table in _TABLES[1:]:
                 con.execute(f"DELETE FROM {table}")
             con.execute("INSERT INTO parts(parts) VALUES('rebuild')")
         return 0
     return covered
+
+
+def _is_settled(con: apsw.Connection) -> bool:
+    """Tell whether the list is older than any snapshot of the file that somebody may look at.
+
+    Until then, a file that ends before the list does may just be seen as it was a moment ago.
+    """
+    listed_at = _fact(con, "listed_at")
+    return not isinstance(listed_at, int) or time.time() - listed_at > SNAPSHOT_SECONDS
 
 
 def _is_listed(term: str) -> bool:
@@ -306,6 +317,7 @@ def _list_step(con: apsw.Connection, tx: Transaction, tokenize: Tokenize) -> int
         return max(covered, tx.value("SELECT MAX(id) FROM messages") or 0)
     with con:
         _add_words(con, found, overlong)
-        for name, value in (("covered", last), ("identity", _identity(tx, last))):
+        facts = {"covered": last, "identity": _identity(tx, last), "listed_at": int(time.time())}
+        for name, value in facts.items():
             con.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
     return last

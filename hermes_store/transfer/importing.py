@@ -43,15 +43,16 @@ def plan(lines: Iterable[str], name: str) -> ImportPlan:
     Raises BadFile if it is neither an export nor a transcript. `name` is the name of the
     file; that of a transcript is the id of its session.
     """
-    numbered = _numbered(lines)
-    kind, read = _recognise(numbered, name)
-    everything = chain(read, numbered)
+    left = numbered(lines)
+    kind, read = _recognise(left, name)
+    everything = chain(read, left)
     if kind is Kind.TRANSCRIPT:
         return _plan_transcript(everything, name)
     return _plan_export(everything, name)
 
 
-def _numbered(lines: Iterable[str]) -> Iterator[Line]:
+def numbered(lines: Iterable[str]) -> Iterator[Line]:
+    """Yield the lines of a file with their numbers; the last one knows that it is."""
     number, waiting = 0, None
     for text in lines:
         if waiting is not None:
@@ -154,7 +155,7 @@ def apply(db: Database, path: Path, *, progress: Progress | None = None) -> Impo
     `progress` hears of each session as (done, total). Trouble with the database itself is
     raised; what was imported until then stays, and importing again goes on from there.
     """
-    with _opened(path) as lines:
+    with opened(path) as lines:
         checked = plan(lines, path.name)
         done = list(checked.skipped)
         if not checked.sessions:
@@ -171,7 +172,7 @@ def apply(db: Database, path: Path, *, progress: Progress | None = None) -> Impo
     return ImportReport(path.name, tuple(done), checked.unknown_keys)
 
 
-def _write_one(db: Database, lines: _Lines, planned: Planned, kind: Kind, keep: bool) -> Imported:
+def _write_one(db: Database, lines: Lines, planned: Planned, kind: Kind, keep: bool) -> Imported:
     try:
         record = _read_again(lines, planned, kind)
         with db.write() as tx:
@@ -186,9 +187,9 @@ def _write_one(db: Database, lines: _Lines, planned: Planned, kind: Kind, keep: 
     return Imported(Outcome.SKIPPED, planned.line, planned.session_id, note=reason)
 
 
-def _read_again(lines: _Lines, planned: Planned, kind: Kind) -> Record:
+def _read_again(lines: Lines, planned: Planned, kind: Kind) -> Record:
     if kind is Kind.TRANSCRIPT:
-        record = records.transcript(_numbered(lines), planned.session_id)
+        record = records.transcript(numbered(lines), planned.session_id)
     else:
         line = Line(planned.line, lines.at(planned.line), False)
         record = records.exported(records.parse(line), planned.line)
@@ -197,7 +198,7 @@ def _read_again(lines: _Lines, planned: Planned, kind: Kind) -> Record:
     return record
 
 
-class _Lines:
+class Lines:
     """The lines of a file, from the first on or a single one."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -220,7 +221,8 @@ class _Lines:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[_Lines]:
+def opened(path: Path) -> Iterator[Lines]:
+    """Give the lines of a file for the block; BadFile if it cannot be read."""
     if path.is_dir():
         raise BadFile(f"{path} is a folder. Give the name of a file in it.")
     if not path.is_file():
@@ -230,4 +232,4 @@ def _opened(path: Path) -> Iterator[_Lines]:
     except OSError as error:
         raise BadFile(f"{path} cannot be read ({error.strerror}). Check its rights.") from None
     with file:
-        yield _Lines(file)
+        yield Lines(file)

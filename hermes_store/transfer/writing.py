@@ -184,21 +184,23 @@ def _merge(tx: Transaction, record: Record, kind: Kind) -> tuple[Outcome, int]:
 def _meet(tx: Transaction, record: Record, kind: Kind) -> _Meeting:
     stored, last, alike = 0, None, True
     with closing(messages.iterate_rows(tx, record.id)) as found:
-        for row in _comparable(found, kind):
+        for row in comparable(found, kind):
             if alike and stored < len(record.messages):
-                alike = _is_same(row, record.messages[stored])
+                alike = is_same(row, record.messages[stored])
             stored += 1
             last = row["timestamp"]
     return _Meeting(stored, last, alike)
 
 
-def _comparable(found: Iterator[dict[str, Any]], kind: Kind) -> Iterator[dict[str, Any]]:
+def comparable(found: Iterator[dict[str, Any]], kind: Kind) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the store that a file of a kind has too."""
     for row in found:
         if kind is Kind.EXPORT or row["role"] not in _NOT_IN_TRANSCRIPTS:
             yield row
 
 
-def _is_same(stored: Mapping[str, Any], brought: Mapping[str, Any]) -> bool:
+def is_same(stored: Mapping[str, Any], brought: Mapping[str, Any]) -> bool:
+    """Tell whether a row of the store and a message of a file are the same."""
     # Not the time: the gateway stamps the transcript and the database one after the other.
     return stored["role"] == brought["role"] and dump(stored["content"]) == dump(brought["content"])
 

@@ -7,10 +7,10 @@ After a change to hermes_store/config.py write the page anew with
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import Field, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, asdict, fields, is_dataclass
 from pathlib import Path
-from typing import Any, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import yaml
 
@@ -18,7 +18,16 @@ from hermes_store.config import Config, key_of, parse
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 
-_KINDS = {bool: "true or false", int: "whole number", str: "text", tuple: "list of texts"}
+_KINDS = {
+    bool: "true or false",
+    int: "whole number",
+    float: "number",
+    str: "text",
+    tuple: "list of texts",
+    Mapping: "pairs of texts",
+}
+
+_NUMBERS = (int, float)
 
 _OPENING = """\
 # Configuration
@@ -35,7 +44,9 @@ A wrong value is refused, never guessed at. The error names the file, the line a
 ~/.hermes/config.yaml, line 3: sessions.retention_days must be a whole number, not 'ninety'.
 ```
 
-A text may name an environment variable as `${NAME}`; one that is not set is an error.
+A text may name an environment variable as `${NAME}`; one that is not set is an error. In `model`
+it is one only when a chat begins, and the variables of the `.env` file in the home folder count
+there too.
 
 Programs read the settings with `load_config()` and hand them on:
 
@@ -60,7 +71,15 @@ _CLOSING = """\
 
 
 def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
     return list(value) if isinstance(value, tuple) else value
+
+
+def _value(setting: Field[Any]) -> Any:
+    """Return the default of a setting, which for pairs is made anew each time."""
+    factory = setting.default_factory
+    return setting.default if factory is MISSING else factory()
 
 
 def _default(value: Any) -> str:
@@ -71,8 +90,12 @@ def _default(value: Any) -> str:
 def _allowed(kind: Any, rules: Any) -> str:
     if rules["choices"]:
         return " or ".join(f"`{choice}`" for choice in rules["choices"])
-    if kind is int and rules["least"]:
+    if kind in _NUMBERS and rules["most"] is not None:
+        return f"{_KINDS[kind]}, {rules['least']} to {rules['most']}"
+    if kind in _NUMBERS and rules["least"]:
         return f"{_KINDS[kind]}, at least {rules['least']}"
+    if get_origin(kind) is Mapping and is_dataclass(get_args(kind)[1]):
+        return "a name and settings for each"
     return _KINDS[get_origin(kind) or kind]
 
 
@@ -80,11 +103,30 @@ def _row(section: str, setting: Field[Any], kind: Any) -> str:
     rules = setting.metadata
     cells = (
         f"`{section}.{key_of(setting)}`",
-        _default(setting.default),
+        _default(_value(setting)),
         _allowed(kind, rules),
         rules["explanation"],
     )
     return f"| {' | '.join(cells)} |"
+
+
+def _rows(section: str, kind: Any) -> Iterator[str]:
+    hints = get_type_hints(kind)
+    for setting in fields(kind):
+        if is_dataclass(hints[setting.name]):
+            yield from _rows(f"{section}.{key_of(setting)}", hints[setting.name])
+        else:
+            yield _row(section, setting, hints[setting.name])
+
+
+def _above(kind: Any) -> Iterator[str]:
+    """Yield the remark on settings that the agent has elsewhere in the file."""
+    names = [f"`{key_of(setting)}`" for setting in fields(kind) if setting.metadata["also_above"]]
+    if names:
+        yield (
+            f"{', '.join(names[:-1])} and {names[-1]} may also stand at the top of the file, where "
+            "Hermes Agent has such settings. What the section says counts first.\n"
+        )
 
 
 def _sections() -> Iterator[tuple[str, Any]]:
@@ -100,17 +142,16 @@ def _lines() -> Iterator[str]:
         yield f"{kind.__doc__}\n"
         yield "| Key | Default | Value | Meaning |"
         yield "|---|---|---|---|"
-        hints = get_type_hints(kind)
-        for setting in fields(kind):
-            yield _row(name, setting, hints[setting.name])
+        yield from _rows(name, kind)
         yield ""
+        yield from _above(kind)
     yield _CLOSING.format(example=example())
 
 
 def example() -> str:
     """Return a config.yaml that says what is so anyway."""
     document = {
-        name: {key_of(setting): _plain(setting.default) for setting in fields(kind)}
+        name: {key_of(setting): _plain(_value(setting)) for setting in fields(kind)}
         for name, kind in _sections()
     }
     return yaml.safe_dump(document, sort_keys=False)

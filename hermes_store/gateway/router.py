@@ -1,0 +1,320 @@
+"""The front of the gateway: a message comes in, the session it belongs to comes out.
+
+A bot tells where a message came from. Whether its session goes on, is taken up again or begins
+anew follows from sessions.json, the database and the reset policies. In between, several
+processes of one home may do the same.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, Protocol
+
+from hermes_store import messages, sessions, titles
+from hermes_store.config import Config, GatewayConfig
+from hermes_store.database.connection import Database
+from hermes_store.database.transaction import Transaction
+from hermes_store.errors import TitleError, TitleTaken
+from hermes_store.gateway import commands, farewell, live, reset
+from hermes_store.gateway.farewell import BeforeReset
+from hermes_store.gateway.keys import SessionKey, key_of
+from hermes_store.gateway.reset import ResetReason
+from hermes_store.gateway.routing import Route, Routes
+from hermes_store.gateway.source import MessageSource
+from hermes_store.gateway.transcripts import Transcripts
+from hermes_store.models import Session
+
+TOUCH_SECONDS = 60.0
+"""How old the last activity in sessions.json may be while a conversation goes on. The database
+knows better, and is asked before a conversation begins anew."""
+_POLL_SECONDS = 0.02
+
+
+class HasDatabase(Protocol):
+    """A `Store`, as far as the router looks at it."""
+
+    @property
+    def database(self) -> Database:
+        """The file of the store."""
+
+
+class Outcome(Enum):
+    """How a message found its session."""
+
+    CREATED = "created"
+    CONTINUED = "continued"
+    RESUMED = "resumed"
+    """It had ended, or only the database knew it."""
+    RESET = "reset"
+    COMMAND = "command"
+    """It was a command; `reply` answers it, and there may be no session yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """Where a message belongs."""
+
+    key: str
+    outcome: Outcome
+    session: Session | None
+    reset_reason: ResetReason | None = None
+    previous_id: str | None = None
+    """The session that ended, if this one took its place."""
+    reply: str | None = None
+
+    @property
+    def session_id(self) -> str:
+        """The id of the session; every outcome but a command has one."""
+        assert self.session is not None, "a command came before its conversation"
+        return self.session.id
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """A conversation that is about to begin anew, and who tells its owner."""
+
+    key: str
+    session: Session
+    reason: ResetReason
+    mine: bool
+
+
+class SessionRouter:
+    """Finds the session for each incoming message. Safe to share between threads."""
+
+    def __init__(
+        self,
+        store: HasDatabase,
+        config: Config | GatewayConfig | None = None,
+        *,
+        sessions_dir: Path | None = None,
+        on_before_reset: BeforeReset | None = None,
+        has_background_work: Callable[[Session], bool] = lambda _session: False,
+        model: str | None = None,
+        agent: str = "main",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Route for a store, with sessions.json and transcripts in `sessions` beside it.
+
+        `on_before_reset` is called once before a conversation begins anew, to save memories
+        and skills. While `has_background_work` says yes to a session, it never does.
+        """
+        self._db = store.database
+        self._config = config.gateway if isinstance(config, Config) else config or GatewayConfig()
+        self._zone = reset.zone_of(self._config)
+        self._on_before_reset = on_before_reset
+        self._has_background_work = has_background_work
+        self._model = model
+        self._agent = agent
+        self._clock = clock
+        self._lock = threading.RLock()
+        folder = sessions_dir or self._db.path.parent / "sessions"
+        self._routes = Routes(folder, self._recovered)
+        self.transcripts = Transcripts(folder)
+
+    # -- what comes in ---------------------------------------------------------------------
+
+    def incoming(self, source: MessageSource, message: str = "") -> Routed:
+        """Return the session that a message belongs to, begun or begun anew where it is time.
+
+        The message is not saved; `save` does that. `/title` is answered with `reply`.
+        """
+        now = self._clock()
+        key = self._key(source)
+        wanted = commands.title_in(message)
+        if wanted is not None:
+            return self._title(source, key, wanted, now)
+        with self._lock:
+            quick = self._going_on(source, key, now)
+        if quick is not None:
+            return quick
+        while True:
+            with self._lock, self._routes.changing() as entries:
+                found = self._settle(entries, source, key, now)
+            if isinstance(found, Routed):
+                return found
+            if found.mine:
+                self._say_farewell(found)
+            else:
+                time.sleep(_POLL_SECONDS)
+
+    def save(
+        self, routed: Routed, role: str, content: Any, timestamp: float | None = None, **more: Any
+    ) -> int:
+        """Save a message of a session in the database and its transcript; return its id.
+
+        `more` takes what else a message has, such as tool_calls or reasoning.
+        """
+        said: Mapping[str, Any] = {"role": role, "content": content, **more}
+        moment = self._clock() if timestamp is None else timestamp
+        with self._db.write() as tx:
+            message_id = messages.append(tx, routed.session_id, said, moment)
+        with self._lock:
+            self.transcripts.catch_up(self._db, routed.session_id, message_id)
+        return message_id
+
+    def _key(self, source: MessageSource) -> SessionKey:
+        return key_of(
+            source,
+            group_sessions_per_user=self._config.group_sessions_per_user,
+            thread_sessions_per_user=self._config.thread_sessions_per_user,
+            agent=self._agent,
+        )
+
+    # -- a conversation that simply goes on ------------------------------------------------
+
+    def _going_on(self, source: MessageSource, key: SessionKey, now: float) -> Routed | None:
+        """Return the session if nothing at all is to be changed, without taking any lock."""
+        route = self._routes.get(str(key), key.as_hermes_writes_it)
+        if route is None or farewell.was_made(route) or not self._is_fresh(route, source, now):
+            return None
+        with self._db.read() as tx:
+            session = sessions.find(tx, route.session_id)
+        if session is None or session.ended_at is not None:
+            return None
+        return Routed(route.key, Outcome.CONTINUED, session)
+
+    def _is_fresh(self, route: Route, source: MessageSource, now: float) -> bool:
+        policy = reset.policy_for(self._config, source.platform, source.chat_type)
+        if reset.due(policy, route.updated_at, now, self._zone) is not None:
+            return False
+        return 0 <= now - route.updated_at < min(TOUCH_SECONDS, policy.idle_minutes * 6)
+
+    # -- anything else: under the lock of sessions.json ------------------------------------
+
+    def _settle(
+        self, entries: dict[str, Route], source: MessageSource, key: SessionKey, now: float
+    ) -> Routed | _Ending:
+        """Decide about a message and change the entries to match."""
+        names = (str(key), key.as_hermes_writes_it)
+        route = next((entries[name] for name in names if name in entries), None)
+        name = route.key if route else str(key)
+        with self._db.write() as tx:
+            session = live.usable(tx, route.session_id) if route else None
+            session = session or live.find(tx, source.platform, *names)
+            if session is None:
+                left = route.session_id if route else None
+                session = live.begin(tx, name, source, now, model=self._model, instead_of=left)
+                entries[name] = self._route(name, session, source, now, before=route)
+                previous = live.previous_session_id(session)
+                return Routed(name, Outcome.CREATED, session, previous_id=previous)
+            known = route is not None and route.session_id == session.id
+            if route is None or not known:
+                moment = live.last_active(tx, session, now) or now
+                route = self._route(name, session, source, moment, before=route)
+            reason = self._reason(tx, route, session, source, now)
+            if reason is not None and not self._has_background_work(session):
+                return self._renew(tx, entries, route, session, reason, source, now)
+        entries[name] = farewell.forgotten(route, now)
+        return Routed(name, Outcome.CONTINUED if known else Outcome.RESUMED, session)
+
+    def _reason(
+        self, tx: Transaction, route: Route, session: Session, source: MessageSource, now: float
+    ) -> ResetReason | None:
+        """Return why a conversation begins anew, by the latest activity that anybody knows of."""
+        known = [route.updated_at]
+        if not farewell.was_made(route):  # what is said during that call is no activity
+            known.append(live.last_active(tx, session, now) or route.updated_at)
+        # What lies ahead of a clock that was set back says nothing.
+        past = [moment for moment in known if moment <= now]
+        policy = reset.policy_for(self._config, source.platform, source.chat_type)
+        return reset.due(policy, max(past), now, self._zone) if past else None
+
+    def _renew(
+        self,
+        tx: Transaction,
+        entries: dict[str, Route],
+        route: Route,
+        session: Session,
+        reason: ResetReason,
+        source: MessageSource,
+        now: float,
+    ) -> Routed | _Ending:
+        if self._on_before_reset is not None and not farewell.was_made(route):
+            entries[route.key] = farewell.claim(route, self._config.before_reset_seconds)
+            return _Ending(route.key, session, reason, mine=True)
+        if farewell.claimed_for(route) > 0:
+            return _Ending(route.key, session, reason, mine=False)
+        fresh = live.begin(tx, route.key, source, now, model=self._model, instead_of=session.id)
+        entries[route.key] = self._route(
+            route.key, fresh, source, now, before=route, is_fresh_reset=True
+        )
+        return Routed(route.key, Outcome.RESET, fresh, reason, session.id)
+
+    @staticmethod
+    def _route(
+        name: str,
+        session: Session,
+        source: MessageSource,
+        moment: float,
+        *,
+        before: Route | None = None,
+        **more: Any,
+    ) -> Route:
+        told = {
+            "display_name": live.display_name(source),
+            "platform": source.platform,
+            "chat_type": str(source.chat_type),
+            "origin": source.origin(),
+        }
+        return Route.new(name, session.id, moment, told | more, before)
+
+    def _say_farewell(self, ending: _Ending) -> None:
+        assert self._on_before_reset is not None
+        seconds = self._config.before_reset_seconds
+        farewell.make(self._on_before_reset, ending.session, ending.reason, seconds)
+        with self._lock, self._routes.changing() as entries:
+            route = entries.get(ending.key)
+            if route is not None and route.session_id == ending.session.id:
+                entries[ending.key] = farewell.settled(route)
+
+    def _recovered(self) -> Mapping[str, Route]:
+        """Return the entries that the database knows of."""
+        found = {}
+        with self._db.read() as tx:
+            for key, session, origin in live.all_live(tx):
+                source = MessageSource.from_origin(origin, platform=session.source)
+                moment = live.last_active(tx, session, self._clock())
+                moment = session.started_at if moment is None else moment
+                found[key] = self._route(key, session, source, moment)
+        return found
+
+    # -- /title ----------------------------------------------------------------------------
+
+    def _title(self, source: MessageSource, key: SessionKey, wanted: str, now: float) -> Routed:
+        """Show or give a title; without a conversation that goes on, keep it for the next."""
+        with self._lock:
+            route = self._routes.get(str(key), key.as_hermes_writes_it)
+        name = route.key if route else str(key)
+        with self._db.write() as tx:
+            session = live.usable(tx, route.session_id) if route else None
+            session = session or live.find(tx, source.platform, name)
+            if session is not None and route is not None:
+                due = self._reason(tx, route, session, source, now)
+                session = None if due and not self._has_background_work(session) else session
+            reply = self._titled(tx, name, session, wanted)
+            session = sessions.find(tx, session.id) if session else None
+        return Routed(name, Outcome.COMMAND, session, reply=reply)
+
+    @staticmethod
+    def _titled(tx: Transaction, name: str, session: Session | None, wanted: str) -> str:
+        try:
+            title = titles.sanitize(wanted)
+            if title is None:
+                current = session.title if session else None
+                return commands.shown(current, live.waiting_title(tx, name))
+            if session is not None:
+                titles.assign(tx, session.id, title)
+                return commands.given(title)
+            holder = titles.holder_of(tx, title)
+            if holder is not None:
+                raise TitleTaken(title, holder)
+            live.queue_title(tx, name, title)
+            return commands.queued(title)
+        except TitleError as error:
+            return str(error)

@@ -1,0 +1,1 @@
+"""Tests of the gateway: keys, policies, routing, transcripts, and real processes."""

@@ -1,0 +1,75 @@
+"""The 22 sources of the documents, known by name, label and short form wherever they appear."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hermes_store import SessionDB
+from hermes_store.sources import KNOWN, describe, known_name
+from tests.cli.command import hermes
+from tests.support import add
+
+# The table of the documents, in its order.
+NAMES = [
+    "cli", "telegram", "discord", "slack", "whatsapp", "signal", "matrix", "mattermost", "email",
+    "sms", "dingtalk", "feishu", "wecom", "weixin", "bluebubbles", "qqbot", "homeassistant",
+    "webhook", "api-server", "acp", "cron", "batch",
+]  # fmt: skip
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Path:
+    """A home with an untitled session of each source, and one of a source that nobody knows."""
+    with SessionDB(tmp_path / "state.db") as db:
+        for name in (*NAMES, "carrier-pigeon"):
+            add(db, f"s-{name}", f"said on {name}", source=name)
+    return tmp_path
+
+
+def test_all_are_known_by_three_names() -> None:
+    assert list(KNOWN) == NAMES
+    shorts = [source.short for source in KNOWN.values()]
+    labels = [source.label for source in KNOWN.values()]
+    assert len(set(shorts)) == len(set(labels)) == 22
+    assert all(0 < len(short) <= 5 for short in shorts)
+    for source in KNOWN.values():
+        for typed in (source.name, source.short, source.label, source.label.upper()):
+            assert known_name(f" {typed} ") == source.name
+
+
+def test_an_unknown_source_passes_through() -> None:
+    assert known_name("carrier-pigeon") == "carrier-pigeon"
+    assert known_name(None) is None
+    assert describe("carrier-pigeon")[:2] == ("carrier-pigeon", "carrier-pigeon")
+
+
+def test_the_list_has_a_column_for_them(full: Path) -> None:
+    lines = hermes(full, "sessions", "list", "--limit", "0").out.splitlines()
+    shown = {line.split()[-1]: line.split()[-2] for line in lines[2:]}
+    for name in (*NAMES, "carrier-pigeon"):
+        assert shown[f"s-{name}"] == describe(name).short
+
+
+def test_filters_take_any_of_their_names(full: Path) -> None:
+    for source in (KNOWN["homeassistant"], KNOWN["api-server"], describe("carrier-pigeon")):
+        for typed in (source.name, source.label):
+            found = hermes(full, "sessions", "list", "--source", typed, "--json").json()
+            assert [each["id"] for each in found["sessions"]] == [f"s-{source.name}"]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "carrier-pigeon"])
+def test_a_search_can_ask_for_one(db: SessionDB, name: str) -> None:
+    for each in (*NAMES, "carrier-pigeon"):
+        add(db, f"s-{each}", "said", source=each)
+    for typed in {name, describe(name).short if name in KNOWN else name}:
+        hits = db.search(f"said source:{typed}").hits
+        assert {hit.session_id for hit in hits} == {f"s-{name}"}
+
+
+def test_stats_count_each(full: Path) -> None:
+    counted = hermes(full, "sessions", "stats", "--json").json()["by_source"]
+    assert counted == dict.fromkeys([*NAMES, "carrier-pigeon"], 1)
+    said = hermes(full, "sessions", "stats").out
+    assert all(f"  {name}: 1 session\n" in said for name in NAMES)

@@ -1,0 +1,474 @@
+"""The long list: which conversations stand in it, in which order, under which headings."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from hermes_store import SessionDB, Store, browsing
+from hermes_store.database.transaction import Transaction
+from hermes_store.models import Edge
+from hermes_store.overview import Grouping, Heading, Hidden, ListRow, Sort, View
+from tests.store import newer, plain_list
+from tests.store.newer import Newer
+from tests.store.plain_list import NOW, STEP, Member, PlainList, ids, row
+from tests.store.search.layouts import make_inline
+from tests.support import LONG_AGO, add, add_chain, raw, schema_of
+
+ALL = frozenset(Hidden)
+
+
+def _without_side_table(tx: Transaction) -> Transaction:
+    return Transaction(tx.connection, replace(tx.caps, activity=False))
+
+
+# -- any family: the side table, the computed list and the plain list agree ---------------------
+
+
+class Undo(Exception):
+    """Ends a trial so that everything it wrote is rolled back."""
+
+
+@contextmanager
+def trial(store: Store, family: list[Member], *, newer: bool = False) -> Iterator[Transaction]:
+    """Give a transaction in which only this family exists; nothing of it stays."""
+    try:
+        with store._db.write() as tx:
+            tx.run("PRAGMA defer_foreign_keys = ON")
+            plain_list.write(tx.connection, family, newer=newer)
+            yield tx
+            raise Undo
+    except Undo:
+        pass
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store(tmp_path_factory.mktemp("list") / "state.db", synchronous="NORMAL") as store:
+        assert store.capabilities().activity
+        yield store
+
+
+@pytest.fixture(scope="module")
+def shared_newer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    path = tmp_path_factory.mktemp("newer") / "state.db"
+    newer.make(path)
+    with Store(path, synchronous="NORMAL") as store:
+        assert not store.capabilities().activity
+        yield store
+
+
+def check(tx: Transaction, plain: PlainList, view: View) -> None:
+    """Compare one view of a file with the list that was worked out plainly."""
+    entries = list(browsing.entries(tx, view, archived=plain.archived, now=NOW))
+    assert entries == plain.entries(view)
+    hidden = browsing.hidden_counts(tx, view, archived=plain.archived)
+    assert hidden == plain.hidden_counts(view)
+    every = list(browsing.entries(tx, replace(view, limit=None), archived=plain.archived, now=NOW))
+    listed = [entry for entry in every if isinstance(entry, str)]
+    starts = [each for each in plain.starts() if view.source in (None, each.source)]
+    assert len(listed) + sum(hidden.values()) == len(starts)
+    assert sum(entry.count for entry in every if isinstance(entry, Heading)) == (
+        0 if view.group is Grouping.NONE else len(listed)
+    )
+
+
+def check_rows(tx: Transaction, plain: PlainList) -> list[ListRow]:
+    """Compare the rows of everything that can be listed."""
+    starts = [each.id for each in plain.starts()]
+    rows = browsing.rows(tx, starts, NOW)
+    assert [each.id for each in rows] == starts
+    for each in rows:
+        start = plain.by_id[each.id]
+        assert (each.edge.value, each.segments) == (
+            plain.edges[each.id],
+            len(plain.chains[each.id]),
+        )
+        assert (each.last_active, each.message_count) == (plain.last(start), plain.total(start))
+        assert each.relatives == plain.relatives(start)
+    return rows
+
+
+drawn = given(
+    family=plain_list.families(),
+    views=st.lists(plain_list.views, min_size=3, max_size=3),
+    archived=st.frozensets(st.sampled_from(plain_list.IDS), max_size=2),
+)
+# Seldom drawn: ids of which one begins the other, at the same moment; titles that differ in the
+# case of a letter beyond ASCII; a sub-agent that a list of its source shows; a silent job.
+seldom = [
+    example(
+        family=[Member("a", said=(NOW,), count=1), Member("ab", said=(NOW,), count=1)],
+        views=[View(sort=sort) for sort in Sort],
+        archived=frozenset(),
+    ),
+    example(
+        family=[Member("a", title="Éa", said=(NOW,)), Member("b", title="éb", said=(NOW,))],
+        views=[View(sort=Sort.TITLE)],
+        archived=frozenset(),
+    ),
+    example(
+        family=[Member("b"), Member("a", "tool", "b", said=(NOW,)), Member("c", "cron")],
+        views=[View("tool"), View("cron"), View()],
+        archived=frozenset(),
+    ),
+    example(
+        family=[Member("a", parent="a", said=(NOW,))],
+        views=[View(shown=ALL)],
+        archived=frozenset(),
+    ),
+]
+
+
+def with_examples(test: Callable[..., None]) -> Callable[..., None]:
+    for each in seldom:
+        test = each(test)
+    quick = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    return quick(drawn(test))
+
+
+@with_examples
+def test_both_ways_to_a_list_agree_with_the_plain_one(
+    shared: Store, family: list[Member], views: list[View], archived: frozenset[str]
+) -> None:
+    family = [replace(each, filed=None) for each in family]
+    plain = PlainList(family, archived)
+    with trial(shared, family) as tx:
+        for view in (*views, View(), View(group=Grouping.DATE)):
+            check(tx, plain, view)
+            check(_without_side_table(tx), plain, view)
+            check(tx, PlainList(family), view)
+        assert check_rows(tx, plain) == check_rows(_without_side_table(tx), plain)
+        guess = browsing.first_guess(_without_side_table(tx), archived=archived)
+        assert set(guess) <= set(plain.entries(View()))
+        assert len(guess) == len(set(guess))
+
+
+@with_examples
+def test_a_list_of_a_newer_file_agrees_with_the_plain_one(
+    shared_newer: Store, family: list[Member], views: list[View], archived: frozenset[str]
+) -> None:
+    plain = PlainList(family, archived)
+    with trial(shared_newer, family, newer=True) as tx:
+        for view in (*views, View()):
+            check(tx, plain, view)
+        check_rows(tx, plain)
+        guess = browsing.first_guess(tx, archived=archived)
+        assert set(guess) <= set(plain.entries(View()))
+
+
+FAMILY = [
+    Member("one", "cli", None, NOW - 99, NOW - 90, "compression", said=(NOW - 95,), count=1),
+    Member("two", parent="one", ended=NOW - 70, reason="compression", started=NOW - 90, count=2),
+    Member("three", parent="two", started=NOW - 70, said=(NOW - 5,), count=4, title="Tip"),
+    Member("helper", parent="two", started=NOW - 80, said=(NOW - 78,)),
+    Member("branch", "cli", "one", NOW - 60, config={"_branched_from": ""}, said=(NOW - 50,)),
+    Member("job", "cron", started=NOW - 40, said=(NOW - 3,)),
+    Member("tool", "tool", started=NOW - 30, said=(NOW - 2,)),
+    Member("silent", started=NOW - 1),
+    Member("lost", parent="gone", started=NOW - 3 * STEP, said=(NOW - 2 * STEP,), model="opus"),
+    Member("circle 1", parent="circle 2", started=NOW, ended=NOW - 9, reason="compression"),
+    Member("circle 2", parent="circle 1", started=NOW, ended=NOW - 9, reason="compression"),
+]  # fmt: skip
+
+
+def _answers(store: Store) -> list[Any]:
+    found: list[Any] = []
+    for sort in Sort:
+        for group in Grouping:
+            for shown in (frozenset[Hidden](), ALL):
+                view = View(sort=sort, group=group, shown=shown)
+                found += [list(store.list_entries(view, now=NOW)), store.hidden_counts(view)]
+    return [*found, store.list_rows([each.id for each in FAMILY], now=NOW)]
+
+
+def test_an_untouched_file_of_another_program_has_the_same_list(tmp_path: Path) -> None:
+    theirs, ours = tmp_path / "theirs.db", tmp_path / "ours.db"
+    for path in (theirs, ours):
+        make_inline(path)
+        with raw(path) as con:
+            plain_list.write(con, FAMILY)
+    before = schema_of(theirs)
+    with Store(theirs, read_only=True) as reader, Store(ours) as writer:
+        assert not reader.capabilities().activity
+        assert writer.capabilities().activity
+        assert _answers(reader) == _answers(writer)
+        assert ids(reader) == ["one", "branch", "lost"]
+        assert reader.list_first_guess()[0] == "one"
+        assert set(reader.list_first_guess()) <= set(ids(reader))
+        assert writer.list_first_guess() == []
+    assert schema_of(theirs) == before
+
+
+def test_a_first_guess_begins_with_what_was_said_last(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    make_inline(path)
+    family = [Member(f"s{n}", started=NOW - n, said=(NOW - n,)) for n in range(30)]
+    with raw(path) as con:
+        plain_list.write(con, family)
+    with Store(path, read_only=True) as reader:
+        assert reader.list_first_guess() == ids(reader) == [each.id for each in family]
+
+
+def test_a_first_guess_looks_at_few_messages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(browsing, "QUICK_MESSAGES", 3)
+    path = tmp_path / "state.db"
+    make_inline(path)
+    with raw(path) as con:
+        plain_list.write(con, [Member(f"s{n}", started=NOW - n, said=(NOW - n,)) for n in range(9)])
+    with Store(path, read_only=True) as reader:
+        assert reader.list_first_guess() == ["s0", "s1", "s2"]
+
+
+# -- order -------------------------------------------------------------------------------------
+
+
+def test_every_order_begins_with_what_it_is_named_for(db: SessionDB) -> None:
+    add(db, "quiet", "x", at=LONG_AGO + 50, title="banana")
+    add(db, "long", "x", "y", "z", at=LONG_AGO + 10, title="Cherry")
+    add(db, "late", at=LONG_AGO, title="apple")
+    db.append_message("late", "user", "x", timestamp=LONG_AGO + 99)
+    add(db, "nameless", "x", "y", at=LONG_AGO + 60)
+    orders = {
+        Sort.ACTIVITY: ["late", "nameless", "quiet", "long"],
+        Sort.STARTED: ["nameless", "quiet", "long", "late"],
+        Sort.MESSAGES: ["long", "nameless", "late", "quiet"],
+        Sort.TITLE: ["late", "quiet", "long", "nameless"],
+    }
+    for sort, expected in orders.items():
+        assert ids(db, View(sort=sort)) == expected
+        assert ids(db, View(sort=sort, limit=2)) == expected[:2]
+        assert ids(db, View(sort=sort, limit=0)) == []
+
+
+@pytest.mark.parametrize("sort", Sort)
+def test_of_equals_the_greater_id_comes_first(db: SessionDB, sort: Sort) -> None:
+    for name in ("b", "ab", "c", "a"):
+        add(db, name, "x")
+    assert ids(db, View(sort=sort)) == ["c", "b", "ab", "a"]
+
+
+def test_a_chain_is_one_entry_where_its_newest_segment_puts_it(db: SessionDB) -> None:
+    add_chain(db, ["a", "b", "c"])
+    add(db, "between", "x", at=LONG_AGO + 150)
+    add(db, "after", "x", at=LONG_AGO + 300)
+    add(db, "branch", "x", parent="b", edge=Edge.BRANCH, at=LONG_AGO + 120)
+    assert ids(db) == ["after", "a", "between", "branch"]
+    assert ids(db, View(sort=Sort.MESSAGES))[0] == "a"
+    db.append_message("c", "user", "more", timestamp=LONG_AGO + 400)
+    assert ids(db)[0] == "a"
+
+
+# -- what is hidden ----------------------------------------------------------------------------
+
+KINDS = {
+    Hidden.AGENT: ["tool", "own helper", "helper"],
+    Hidden.CRON: ["job"],
+    Hidden.ARCHIVED: ["filed"],
+    Hidden.EMPTY: ["silent"],
+}
+
+
+@pytest.fixture
+def mixed(db: SessionDB) -> SessionDB:
+    """One of everything that is hidden, and two that are not."""
+    add(db, "root", "x", at=LONG_AGO)
+    add(db, "helper", "x", parent="root", at=LONG_AGO + 1)
+    add(db, "own helper", "x", source="subagent", at=LONG_AGO + 2)
+    add(db, "tool", "x", source="tool", at=LONG_AGO + 3)
+    add(db, "job", "x", source="cron", at=LONG_AGO + 4)
+    add(db, "filed", "x", at=LONG_AGO + 5)
+    add(db, "silent", at=LONG_AGO + 6)
+    add(db, "far", "x", source="telegram", at=LONG_AGO + 7)
+    db.archive("filed")
+    return db
+
+
+@pytest.mark.parametrize("kind", Hidden)
+def test_each_kind_is_hidden_and_shown_when_asked_for(mixed: SessionDB, kind: Hidden) -> None:
+    counts = {each: len(names) for each, names in KINDS.items()}
+    assert ids(mixed) == ["far", "root"]
+    assert mixed.hidden_counts(View()) == counts
+    view = View(shown=frozenset({kind}))
+    assert ids(mixed, view) == ["far", *KINDS[kind], "root"]
+    assert mixed.hidden_counts(view) == {k: n for k, n in counts.items() if k is not kind}
+
+
+def test_all_of_it_can_be_shown(mixed: SessionDB) -> None:
+    assert len(ids(mixed, View(shown=ALL))) == mixed.session_count()
+    assert mixed.hidden_counts(View(shown=ALL)) == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("cli", ["root"]),
+        ("telegram", ["far"]),
+        ("cron", ["job"]),
+        ("tool", ["tool"]),
+        ("subagent", ["own helper"]),
+        ("sms", []),
+    ],
+)
+def test_a_source_is_chosen_even_one_that_is_hidden(
+    mixed: SessionDB, source: str, expected: list[str]
+) -> None:
+    assert ids(mixed, View(source)) == expected
+    mixed.unarchive("filed")
+    assert set(ids(mixed, View(source))) - {"filed"} == set(expected)
+
+
+def test_what_is_no_longer_archived_is_back(mixed: SessionDB) -> None:
+    mixed.unarchive("filed")
+    assert ids(mixed) == ["far", "filed", "root"]
+    assert Hidden.ARCHIVED not in mixed.hidden_counts(View())
+
+
+def test_archiving_a_segment_hides_the_conversation(db: SessionDB) -> None:
+    add_chain(db, ["a", "b", "c"])
+    db.archive("c")
+    assert ids(db) == []
+    assert db.hidden_counts(View()) == {Hidden.ARCHIVED: 1}
+    assert row(db, "a").archived
+
+
+def test_columns_and_marks_both_hide_in_a_newer_file(path: Path) -> None:
+    newer.make(path)
+    program = Newer(path)
+    for name, more in {"plain": {}, "filed": {"archived": 1}, "unseen": {"hidden": 1}}.items():
+        program.session(name, **more)
+        program.message(name, "x")
+    program.close()
+    with SessionDB(path) as db:
+        assert ids(db) == db.list_first_guess() == ["plain"]
+        assert db.hidden_counts(View()) == {Hidden.ARCHIVED: 2}
+        assert set(ids(db, View(shown=ALL))) == {"plain", "filed", "unseen"}
+        assert row(db, "filed").archived
+        db.archive("plain")
+        assert ids(db) == db.list_first_guess() == []
+
+
+def test_a_mark_beside_an_untouched_file_hides(path: Path) -> None:
+    with SessionDB(path) as db:
+        add(db, "a", "x")
+        add(db, "b", "x")
+        db.archive("a")
+    with raw(path) as con:
+        con.execute("DROP TRIGGER session_activity_say")
+    with SessionDB(path, read_only=True) as reader:
+        assert not reader.capabilities().activity
+        assert ids(reader) == reader.list_first_guess() == ["b"]
+        assert reader.hidden_counts(View()) == {Hidden.ARCHIVED: 1}
+
+
+# -- headings ----------------------------------------------------------------------------------
+
+ZONES = ("UTC0", "EST5EDT,M3.2.0,M11.1.0", "NZST-12NZDT,M9.5.0,M4.1.0/3", "IST-5:30")
+
+
+@pytest.fixture(params=ZONES)
+def zone(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Another local time."""
+    before = os.environ.get("TZ")
+    os.environ["TZ"] = request.param
+    time.tzset()
+    yield
+    os.environ.pop("TZ") if before is None else os.environ.update(TZ=before)
+    time.tzset()
+
+
+def _headings(db: SessionDB, view: View, now: float) -> list[tuple[str, int]]:
+    return [
+        (entry.text, entry.count)
+        for entry in db.list_entries(view, now=now)
+        if isinstance(entry, Heading)
+    ]
+
+
+@pytest.mark.usefixtures("zone")
+@pytest.mark.parametrize(
+    "now",
+    [
+        datetime(2026, 3, 15, 0, 0, 1),
+        datetime(2026, 3, 8, 23, 59, 59),  # New York's clocks went forward that day
+        datetime(2026, 1, 1, 12),
+        datetime(2024, 3, 1, 9, 30),  # after a leap day
+        datetime(2026, 11, 2, 0, 30),
+    ],
+)
+def test_dates_change_at_local_midnight_and_with_the_month(db: SessionDB, now: datetime) -> None:
+    midnight = now.replace(hour=0, minute=0, second=0)
+    edges = [midnight - timedelta(days) for days in (0, 1, 6, 29)]
+    for edge in edges:
+        for name, moment in (("at", edge), ("before", edge - timedelta(seconds=1))):
+            add(db, f"{edge} {name}", at=moment.timestamp())
+    earlier = (edges[-1] - timedelta(days=1)).replace(day=1)
+    before_that = earlier - timedelta(seconds=1)
+    add(db, "first of a month", at=earlier.timestamp())
+    add(db, "last of a month", at=before_that.timestamp())
+    older = [
+        f"{edges[-1] - timedelta(seconds=1):%B %Y}",
+        f"{earlier:%B %Y}",
+        f"{before_that:%B %Y}",
+    ]
+    counted = {name: older.count(name) for name in older}
+    view = View(shown=ALL, group=Grouping.DATE)
+    assert _headings(db, view, now.timestamp()) == [
+        ("Today", 1),
+        ("Yesterday", 2),
+        ("Last 7 days", 2),
+        ("Last 30 days", 2),
+        *counted.items(),
+    ]
+    every = list(db.list_entries(view, now=now.timestamp()))
+    assert every[:2] == [Heading("Today", 1), f"{edges[0]} at"]
+    assert every[-1] == "last of a month"
+    assert ids(db, view) == ids(db, View(shown=ALL))
+
+
+def test_dates_are_those_of_what_a_list_is_sorted_by(db: SessionDB) -> None:
+    add(db, "a", at=NOW - 90 * 86_400)
+    db.append_message("a", "user", "x", timestamp=NOW)
+    by_activity, by_start = (
+        View(group=Grouping.DATE, sort=s) for s in (Sort.ACTIVITY, Sort.STARTED)
+    )
+    assert _headings(db, by_activity, NOW) == [("Today", 1)]
+    assert _headings(db, by_start, NOW) == [("December 2025", 1)]
+
+
+def test_what_lies_ahead_is_of_today(db: SessionDB) -> None:
+    add(db, "a", "x", at=NOW + 5 * 86_400)
+    assert _headings(db, View(group=Grouping.DATE), NOW) == [("Today", 1)]
+
+
+def test_sources_and_models_come_in_the_order_of_their_newest(db: SessionDB) -> None:
+    for place, (source, model) in enumerate(
+        [("cli", "opus"), ("telegram", None), ("cli", "haiku"), ("own", "opus"), ("telegram", "")]
+    ):
+        name = f"s{place}"
+        add(db, name, "x", source=source, at=LONG_AGO + place)
+        with db._db.write() as tx:
+            tx.run("UPDATE sessions SET model = ? WHERE id = ?", (model, name))
+    assert list(db.list_entries(View(group=Grouping.SOURCE), now=NOW)) == [
+        Heading("Telegram", 2), "s4", "s1", Heading("own", 1), "s3",
+        Heading("Terminal", 2), "s2", "s0",
+    ]  # fmt: skip
+    assert list(db.list_entries(View(group=Grouping.MODEL), now=NOW)) == [
+        Heading("no model", 2), "s4", "s1", Heading("opus", 2), "s3", "s0",
+        Heading("haiku", 1), "s2",
+    ]  # fmt: skip
+    assert list(db.list_entries(View(group=Grouping.MODEL, limit=3), now=NOW)) == [
+        Heading("no model", 1), "s4", Heading("opus", 1), "s3", Heading("haiku", 1), "s2",
+    ]  # fmt: skip
