@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import corpus
+from bench import browser, corpus, gateway
 from bench.sides import PEER_VERSION, Side, peer_python
 
 QUERIES = {
@@ -166,9 +167,12 @@ def _prune(real: Side, ours: Side) -> None:
          f"sessions {gone} / {went}")  # fmt: skip
 
 
-def _contention(folder: Path, seconds: float, names: list[str], label: str) -> float:
-    """Let several processes write to one fresh file; return messages per second."""
+def _contention(
+    folder: Path, seconds: float, names: list[str], label: str, corpus_of: str
+) -> float:
+    """Let several processes write to a copy of a side's corpus; return messages per second."""
     path = folder / f"{label.replace(' ', '_')}.db"
+    shutil.copy(folder / f"{corpus_of}.db", path)
     sides = [Side(name) for name in names]
     for side in sides:
         side.ask("open", str(path))
@@ -207,12 +211,15 @@ def main() -> None:
             _delete(real, ours)
             _prune(real, ours)
         print()
-        theirs = _contention(folder, 4.0, ["real"] * 8, "8 writers, real")
-        own = _contention(folder, 4.0, ["ours"] * 8, "8 writers, ours")
+        theirs = _contention(folder, 4.0, ["real"] * 8, "8 writers, real", "real")
+        own = _contention(folder, 4.0, ["ours"] * 8, "8 writers, ours", "ours")
         print(f"{'':<34} {own / theirs:>9.1f}x messages per second")
-        own = _contention(folder, 4.0, ["ours-normal"] * 8, "8 writers, ours, normal")
+        own = _contention(folder, 4.0, ["ours-normal"] * 8, "8 writers, ours, normal", "ours")
         print(f"{'':<34} {own / theirs:>9.1f}x messages per second")
-        _contention(folder, 6.0, ["real"] * 2 + ["ours"] * 3, "2 real and 3 of ours on one file")
+        together = "2 real and 3 of ours on one file"
+        _contention(folder, 6.0, ["real"] * 2 + ["ours"] * 3, together, "ours")
+        gateway.measure(folder)
+        browser.run(folder, scale.browsed)
 
 
 if __name__ == "__main__":

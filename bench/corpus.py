@@ -18,12 +18,14 @@ class Scale:
     name: str
     sessions: int
     exchanges: float
+    browsed: int
+    """Sessions that the browser is opened on."""
 
 
 SCALES = {
-    "XS": Scale("XS", 200, 6.0),
-    "S": Scale("S", 1_000, 22.6),
-    "M": Scale("M", 10_000, 15.5),
+    "XS": Scale("XS", 200, 6.0, 2_000),
+    "S": Scale("S", 1_000, 22.6, 100_000),
+    "M": Scale("M", 10_000, 15.5, 100_000),
 }
 
 

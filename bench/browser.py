@@ -1,0 +1,192 @@
+"""How fast the browser opens, how much memory it takes, how soon results follow a key.
+
+The real program runs in a pseudo-terminal, beside an empty Textual application in the same run.
+
+    python -m bench.browser [--sessions 100000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import pty
+import select
+import signal
+import statistics
+import struct
+import sys
+import tempfile
+import termios
+import time
+from pathlib import Path
+
+NOW = 1_790_000_000.0
+EMPTY = """
+from textual.app import App
+from textual.widgets import Static
+class Empty(App):
+    def compose(self):
+        yield Static("painted")
+Empty().run()
+"""
+TYPED = ("docker deploy", "connection reset", "error", "snapshot retry", "部署")
+LIMIT_SECONDS = 30.0
+
+
+class Terminal:
+    """A program in a pseudo-terminal of 120 by 36."""
+
+    def __init__(self, command: list[str]) -> None:
+        self.started = time.perf_counter()
+        self.pid, self._fd = pty.fork()
+        if self.pid == 0:
+            os.environ |= {"TERM": "xterm-256color", "TEXTUAL_DISABLE_KITTY_KEY": "1"}
+            os.execv(command[0], command)
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
+
+    def wait_for(self, wanted: bytes) -> float:
+        """Return how long it takes from now until a text is drawn."""
+        began, seen = time.perf_counter(), b""
+        while wanted not in seen:
+            if time.perf_counter() - began > LIMIT_SECONDS:
+                raise TimeoutError(f"{wanted!r} was never drawn")
+            seen = seen[-len(wanted) :] + self._read(0.05)
+        return time.perf_counter() - began
+
+    def drain(self, seconds: float) -> None:
+        """Read for a while."""
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            self._read(0.05)
+
+    def _read(self, seconds: float) -> bytes:
+        ready, _, _ = select.select([self._fd], [], [], seconds)
+        return os.read(self._fd, 65_536) if ready else b""
+
+    def send(self, keys: bytes) -> None:
+        """Press keys."""
+        os.write(self._fd, keys)
+
+    def memory(self) -> float:
+        """Return the resident memory in MB."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+        return int(line.split()[1]) / 1024
+
+    def cpu(self) -> float:
+        """Return the seconds of a core used so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def close(self) -> None:
+        """End the program."""
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self._fd)
+
+
+def browser(database: Path) -> list[str]:
+    """Return the command that opens the browser on a database."""
+    return [sys.executable, "-m", "hermes_tui", "sessions", "browse", "--db", str(database)]
+
+
+def first_title(database: Path) -> bytes:
+    """Return a text that only the first rows have."""
+    from hermes_store.overview import View
+    from hermes_store.store import Store
+
+    with Store(database, read_only=True) as store:
+        ids = [e for e in store.list_entries(View(limit=20), now=NOW) if isinstance(e, str)]
+        named = (row.title for row in store.list_rows(ids, now=NOW) if row.title)
+        return next(title for title in named if title.isascii())[:20].encode()
+
+
+def opening(command: list[str], wanted: bytes, times: int) -> tuple[float, float]:
+    """Return the median time until a text is drawn, and the memory a while later."""
+    took, memory = [], 0.0
+    for _ in range(times):
+        terminal = Terminal(command)
+        terminal.wait_for(wanted)
+        took.append(time.perf_counter() - terminal.started)
+        terminal.drain(2.0)
+        memory = terminal.memory()
+        terminal.close()
+    return statistics.median(took) * 1_000, memory
+
+
+def keystrokes(database: Path) -> list[float]:
+    """Return the milliseconds from each key to its results, at a quick typist's pace."""
+    terminal = Terminal(browser(database))
+    terminal.wait_for(first_title(database))
+    terminal.drain(2.0)
+    took = []
+    for text in TYPED:
+        for letter in text:
+            began = time.perf_counter()
+            terminal.send(letter.encode())
+            terminal.wait_for(b" first")
+            took.append((time.perf_counter() - began) * 1_000)
+            terminal.drain(0.06)
+        terminal.drain(1.5)
+        terminal.send(b"\x1b")
+        terminal.drain(1.0)
+    terminal.close()
+    return took
+
+
+def idle(database: Path, seconds: float = 10.0) -> float:
+    """Return the share of a core that an open browser takes while nothing happens."""
+    terminal = Terminal(browser(database))
+    terminal.wait_for(first_title(database))
+    terminal.drain(4.0)
+    before = terminal.cpu()
+    terminal.drain(seconds)
+    share = (terminal.cpu() - before) / seconds
+    terminal.close()
+    return share
+
+
+def run(folder: Path, sessions: int, times: int = 7) -> None:
+    """Measure on a few and on many sessions, and print the figures."""
+    from hermes_store.sample.generate import create
+    from hermes_store.store import Store
+
+    few, many = folder / "few.db", folder / "many.db"
+    create(few, 20, now=NOW)
+    if not many.exists():
+        create(many, sessions, now=NOW, exchanges=3.2)
+    with Store(many) as store:
+        store.prepare_search()
+        figures = store.stats()
+    print(f"\nbrowser: {figures.sessions:,} sessions, {figures.messages:,} messages", flush=True)
+    script = folder / "empty.py"
+    script.write_text(EMPTY)
+    bare, bare_memory = opening([sys.executable, str(script)], b"painted", times)
+    print(f"{'empty Textual application':<34} {bare:6.0f} ms {bare_memory:7.1f} MB", flush=True)
+    for name, database in (("browser, 20 sessions", few), ("browser, all sessions", many)):
+        took, memory = opening(browser(database), first_title(database), times)
+        print(f"{name:<34} {took:6.0f} ms {memory:7.1f} MB   {took / bare:.2f}x, "
+              f"{memory / bare_memory:.2f}x", flush=True)  # fmt: skip
+    keys = sorted(keystrokes(many))
+    print(f"{'key to results':<34} {statistics.median(keys):6.0f} ms   "
+          f"p95 {keys[int(len(keys) * 0.95)]:.0f} ms, worst {keys[-1]:.0f} ms")  # fmt: skip
+    print(f"{'idle':<34} {idle(many) * 100:6.1f} % of a core", flush=True)
+
+
+def main() -> None:
+    """Measure the browser alone."""
+    parser = argparse.ArgumentParser(prog="make bench-browser", description=__doc__)
+    parser.add_argument("--sessions", type=int, default=100_000)
+    parser.add_argument("--folder", type=Path, help="keep the databases here, and use them again")
+    options = parser.parse_args()
+    if options.folder is not None:
+        options.folder.mkdir(parents=True, exist_ok=True)
+        run(options.folder, options.sessions)
+        return
+    with tempfile.TemporaryDirectory(prefix="hermes-bench-") as name:
+        run(Path(name), options.sessions)
+
+
+if __name__ == "__main__":
+    main()
