@@ -3,32 +3,106 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from hermes_store.errors import InvalidInput, StoreError
 from hermes_tui.cli import listing
 from hermes_tui.cli.context import Context
+from hermes_tui.cli.opening import opening_for, show
+from hermes_tui.cli.output import complain
+from hermes_tui.cli.partner import conversation_maker, uses_builtin
+
+if TYPE_CHECKING:
+    from hermes_tui.choice import Choice
 
 DEMO_SESSIONS = 120
+PLAIN_LIMIT = 20
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `browse`."""
     parser.add_argument("--source", help="only this source, such as telegram")
-    parser.add_argument("--limit", type=int, default=20, help="how many (default: 20, 0: all)")
+    parser.add_argument(
+        "--limit", type=int, default=0, metavar="N", help="only the newest N (default: all)"
+    )
+    parser.add_argument("--query", default="", metavar="TEXT", help="begin with this search")
+    parser.add_argument("--read-only", action="store_true", help="refuse every change")
+    parser.add_argument(
+        "--print-id", action="store_true", help="print the chosen id instead of resuming it"
+    )
     parser.add_argument("--demo", action="store_true", help="use generated sample sessions")
-    parser.epilog = "example:\n  hermes sessions browse --demo"
+    parser.epilog = (
+        "examples:\n  hermes sessions browse --demo\n"
+        "  hermes sessions browse --source telegram --query 'docker after:7d'\n"
+        '  hermes -r "$(hermes sessions browse --print-id)"\n\n'
+        "Inside, F1 or ? shows all keys."
+    )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
     """Open the browser."""
-    options.all_profiles = False
+    if options.limit < 0:
+        raise InvalidInput(f"--limit must be 0 or more, not {options.limit}.")
     if not options.demo:
-        return listing.run(options, context)
+        return _browse(options, context)
     from hermes_store.sample.generate import create
 
     with tempfile.TemporaryDirectory(prefix="hermes-demo-") as folder:
         path = Path(folder) / "state.db"
         create(path, DEMO_SESSIONS, now=context.now)
-        return listing.run(options, replace(context, home=Path(folder), database=path))
+        return _browse(options, replace(context, home=Path(folder), database=path))
+
+
+def _browse(options: argparse.Namespace, context: Context) -> int:
+    # Textual draws on standard error; standard output may be a pipe when the id is printed.
+    terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    if not terminal or not (sys.stdout.isatty() or options.print_id):
+        return _plain(options, context)
+    if os.environ.get("TERM") == "dumb":
+        return _plain(options, context)
+    config = context.config()
+    opening = opening_for(options, context, config)
+    opening = replace(
+        opening,
+        open_chat=conversation_maker(context.database, config),
+        is_taken_over=lambda: not uses_builtin(config),
+    )
+    while True:
+        choice, code = show(opening, config)
+        if choice is None or choice.left:
+            return code
+        if options.print_id:
+            print(choice.session_id)
+            return 0
+        trouble = _resume(choice, context)
+        opening = replace(opening, state=choice.state, notice=trouble)
+
+
+def _plain(options: argparse.Namespace, context: Context) -> int:
+    """Print the plain list, and how to get the browser."""
+    options.all_profiles = False
+    options.limit = options.limit or PLAIN_LIMIT
+    code = listing.run(options, context)
+    if not context.printer.as_json:
+        complain(
+            "The browser needs a terminal; this is the plain list. In scripts use "
+            "'hermes sessions list --json' or 'hermes sessions search --json'."
+        )
+    return code
+
+
+def _resume(choice: Choice, context: Context) -> str:
+    """Hand the terminal over to whoever goes on with a session; return why that failed."""
+    from hermes_tui.cli import resume
+
+    options = argparse.Namespace(print=False)
+    try:
+        resume.resume(resume.Wish(choice.session_id, options, ()), context)
+    except StoreError as error:
+        return str(error)
+    return "That session could not be resumed; the reason is above the browser."

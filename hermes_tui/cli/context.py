@@ -16,7 +16,6 @@ from hermes_tui.cli.output import Printer
 
 if TYPE_CHECKING:
     from hermes_store.config import Config
-    from hermes_store.database.connection import Synchronous
     from hermes_store.sessiondb import SessionDB
 
 
@@ -37,9 +36,9 @@ class Context:
         if not create and not self.database.exists():
             raise DatabaseMissing(f"There is no session database at {self.database} yet.")
 
-        quick = not read_only and self.config().sessions.synchronous == "normal"
-        synchronous: Synchronous = "NORMAL" if quick else "FULL"
-        with SessionDB(self.database, read_only, synchronous=synchronous) as store:
+        # What only reads has no use for config.yaml, and must work beside a broken one.
+        durability = "FULL" if read_only else self.config().sessions.durability
+        with SessionDB(self.database, read_only, synchronous=durability) as store:
             yield store
 
     def config(self) -> Config:

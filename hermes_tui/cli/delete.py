@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from hermes_store import paths
 from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import confirm, plain, plural
+from hermes_tui.cli.output import confirm
+from hermes_tui.wording import plain, plural
 
 
 def describe(parser: argparse.ArgumentParser) -> None:

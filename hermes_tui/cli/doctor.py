@@ -28,7 +28,8 @@ def run(options: argparse.Namespace, context: Context) -> int:
     if not context.database.exists():
         raise DatabaseMissing(f"There is no session database at {context.database}.")
     findings = examine(context.database)
-    if options.repair and any(finding.health is not Health.GOOD for finding in findings):
+    sick = [each for each in findings if each.health is not Health.GOOD and not each.beside]
+    if options.repair and sick:
         return _repair(context)
     if context.printer.as_json:
         listed = [

@@ -9,8 +9,9 @@ from pathlib import Path
 from hermes_store.errors import NotFound
 from hermes_store.sources import known_name
 from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import complain, plural
+from hermes_tui.cli.output import complain
 from hermes_tui.cli.progress import ProgressLine
+from hermes_tui.wording import plural
 
 _BY_ENDING = {".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html"}
 

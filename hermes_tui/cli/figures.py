@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from hermes_store.errors import DatabaseMissing
 from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import byte_size, plain, plural
+from hermes_tui.wording import byte_size, plain, plural
 
 
 def describe(parser: argparse.ArgumentParser) -> None:

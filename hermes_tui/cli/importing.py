@@ -7,8 +7,9 @@ from pathlib import Path
 
 from hermes_store.transfer.report import ImportReport, Outcome
 from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import complain, plain, plural
+from hermes_tui.cli.output import complain
 from hermes_tui.cli.progress import ProgressLine
+from hermes_tui.wording import plain, plural
 
 
 def describe(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,8 @@ from hermes_store.listing import Filter
 from hermes_store.sources import describe as source_names
 from hermes_store.sources import known_name
 from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import Column, plain, relative_time
+from hermes_tui.cli.output import Column
+from hermes_tui.wording import plain, relative_time
 
 NOTHING = "No sessions found."
 HIDDEN_SOURCES = ("tool",)

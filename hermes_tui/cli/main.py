@@ -66,6 +66,10 @@ def _dispatch(arguments: list[str]) -> int:
 
     if resume.is_meant(arguments):
         return resume.run(arguments)
+    if first == "chat" or (not arguments and neighbour.agent_command() is None):
+        from hermes_tui.cli import chat
+
+        return chat.run(arguments[1:])
     return neighbour.take_over(arguments)
 
 
@@ -96,6 +100,7 @@ def _overview() -> argparse.ArgumentParser:
     parser.add_argument("-r", "--resume", metavar="SESSION", help="resume by id, prefix or title")
     commands = parser.add_argument_group("commands")
     commands.add_argument("sessions", nargs="?", help="everything about sessions; try sessions -h")
+    commands.add_argument("chat", nargs="?", help="talk to a model; try chat -h")
     commands.add_argument("insights", nargs="?", help="tokens, costs and habits, with charts")
     return parser
 

@@ -6,8 +6,8 @@ import argparse
 from dataclasses import asdict
 
 from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import byte_size
 from hermes_tui.cli.progress import ProgressLine
+from hermes_tui.wording import byte_size
 
 
 def describe(parser: argparse.ArgumentParser) -> None:

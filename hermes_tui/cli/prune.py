@@ -10,15 +10,9 @@ from hermes_store.errors import DatabaseMissing, InvalidInput
 from hermes_store.sources import known_name
 from hermes_store.upkeep import PruneFilter, PrunePlan
 from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import (
-    Column,
-    byte_size,
-    confirm,
-    plain,
-    plural,
-    relative_time,
-)
+from hermes_tui.cli.output import Column, confirm
 from hermes_tui.cli.progress import ProgressLine
+from hermes_tui.wording import byte_size, plain, plural, relative_time
 
 DEFAULT_DAYS = 90.0
 SHOWN = 15

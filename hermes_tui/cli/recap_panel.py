@@ -10,7 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from hermes_store.recap import Entry, Recap
+from hermes_store.overview import Recap, RecapEntry
 
 GOLD, GREEN, BORDER, SPOKEN = "#DAA520", "#8FBC8F", "#8B8682", "#FFF8DC"
 
@@ -33,7 +33,7 @@ def panel(recap: Recap) -> Panel:
     )
 
 
-def _cells(entry: Entry) -> tuple[Text, Text]:
+def _cells(entry: RecapEntry) -> tuple[Text, Text]:
     label, colour = ("  ● You: ", GOLD) if entry.role == "user" else ("  ◆ Hermes: ", GREEN)
     style = SPOKEN if entry.whole else "dim"
     return Text(label, style=f"bold {colour}"), Text(entry.text, style=style)

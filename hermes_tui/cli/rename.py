@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import plain
+from hermes_tui.wording import plain
 
 
 def describe(parser: argparse.ArgumentParser) -> None:

@@ -8,20 +8,25 @@ Agent that is installed.
 from __future__ import annotations
 
 import argparse
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_store.config import Config
-from hermes_store.errors import DatabaseMissing, InvalidInput
+from hermes_store.errors import DatabaseMissing, InvalidInput, NotFound
 from hermes_store.models import Session
-from hermes_store.recap import Limits, Recap
+from hermes_store.overview import Recap
 from hermes_store.sessiondb import SessionDB
+from hermes_tui.cli import chat, neighbour
 from hermes_tui.cli import context as surroundings
-from hermes_tui.cli import neighbour
 from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import complain, plain, plural
+from hermes_tui.cli.opening import limits
+from hermes_tui.cli.output import complain
+from hermes_tui.cli.partner import uses_builtin
+from hermes_tui.wording import plain, plural
 
+BUILTIN = "--builtin"
 CONTINUE, RESUME = ("-c", "--continue"), ("-r", "--resume")
 _OWN_WITH_VALUE = ("--home", "--profile", "--db")
 
@@ -102,9 +107,9 @@ def resume(wish: Wish, context: Context) -> int:
     if wish.options.print:
         _show(config, session, recap, "Session")
         return 0
+    if uses_builtin(config) or BUILTIN in wish.rest:
+        return chat.go_on(context, config, session.id)
     command = successor(config, session.id)
-    if command is None:
-        return 1
     with context.store(read_only=False) as store:
         store.reopen_session(session.id)
     _show(config, session, recap, "↻ Resumed session")
@@ -124,44 +129,38 @@ def _find(store: SessionDB, name: str | None) -> Session | None:
     return store.find_to_resume(last[0]["id"])
 
 
-def limits(config: Config) -> Limits:
-    """Return how much a recap shows, as config.yaml says."""
-    display = config.display
-    return Limits(
-        exchanges=display.resume_exchanges,
-        user_characters=display.resume_max_user_chars,
-        assistant_characters=display.resume_max_assistant_chars,
-        assistant_lines=display.resume_max_assistant_lines,
-        skip_tool_only=display.resume_skip_tool_only,
-    )
-
-
 def _show(config: Config, session: Session, recap: Recap, said_of_it: str) -> None:
     title = f' "{plain(session.title)}"' if session.title else ""
     if not recap.messages:
-        print(f"Session {session.id}{title} has no messages yet.")
+        print(f"Session {plain(session.id)}{title} has no messages yet.")
         return
     if config.display.resume_display == "full" and recap.entries:
         from hermes_tui.cli import recap_panel
 
         recap_panel.show(recap)
     said = plural(recap.user_messages, "user message")
-    print(f"{said_of_it} {session.id}{title} ({said}, {recap.messages} total messages)")
+    total = f"{recap.messages} total messages"
+    print(f"{said_of_it} {plain(session.id)}{title} ({said}, {total})")
 
 
-def successor(config: Config, session_id: str) -> list[str] | None:
-    """Return the command that goes on with a session; say why and how to mend it if none can."""
+def successor(config: Config, session_id: str) -> list[str]:
+    """Return the command that goes on with a session; NotFound says how to mend it if none can."""
     wanted = config.resume
     if wanted.command:
+        program = wanted.command[0]
+        if shutil.which(program) is None:
+            raise NotFound(
+                f"'{program}' cannot be started: there is no such program. "
+                "It stands in config.yaml, resume.command."
+            )
         return [part.replace("{session_id}", session_id) for part in wanted.command]
     if wanted.with_ != "builtin":
         agent = neighbour.agent_command()
         if agent is not None:
             return [*agent, "--resume", session_id]
-    complain(
+    raise NotFound(
         "Nothing can take this session over: no Hermes Agent is installed. Install it, or name "
         "a command in config.yaml, for example\n"
         "resume:\n  command: [my-agent, --resume, '{session_id}']\n"
         f"'hermes -r {session_id} --print' shows the recap."
     )
-    return None

@@ -11,7 +11,8 @@ from hermes_store.search.api import Request
 from hermes_store.search.results import Hit, Order, SearchResult
 from hermes_tui.cli.context import Context
 from hermes_tui.cli.listing import profile_contexts
-from hermes_tui.cli.output import complain, local_time, plain, relative_time
+from hermes_tui.cli.output import complain
+from hermes_tui.wording import local_time, plain, relative_time
 
 NOTHING_FOUND = 1
 

@@ -7,7 +7,7 @@ import difflib
 from dataclasses import asdict
 from typing import Any
 
-from hermes_store.config import FILE_NAME, Config, key_of, known_keys, load_config
+from hermes_store.config import AGENT_KEYS, FILE_NAME, Config, key_of, known_keys, load_config
 from hermes_tui.cli.context import Context
 
 _SURE = 0.8
@@ -93,7 +93,7 @@ def misspelt(text: str) -> list[tuple[str, int, str]]:
             for key, _ in node.value:
                 full = f"{name.value}.{key.value}"
                 near = difflib.get_close_matches(full, known, n=1, cutoff=_SURE)
-                if full not in known and near:
+                if near and full not in known and full not in AGENT_KEYS:
                     suspects.append((full, key.start_mark.line + 1, near[0]))
         elif name.value not in sections:
             near = difflib.get_close_matches(name.value, sections, n=1, cutoff=_SURE)

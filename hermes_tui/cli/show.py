@@ -14,7 +14,7 @@ from hermes_store.models import Message, Session
 from hermes_store.recap import tool_summary
 from hermes_store.text import clean
 from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import local_time, plain
+from hermes_tui.wording import local_time, plain
 
 
 def describe(parser: argparse.ArgumentParser) -> None:

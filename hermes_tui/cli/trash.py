@@ -6,15 +6,8 @@ import argparse
 
 from hermes_store.errors import DatabaseMissing
 from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import (
-    Column,
-    byte_size,
-    complain,
-    confirm,
-    plain,
-    plural,
-    relative_time,
-)
+from hermes_tui.cli.output import Column, complain, confirm
+from hermes_tui.wording import byte_size, plain, plural, relative_time
 
 
 def describe(parser: argparse.ArgumentParser) -> None:

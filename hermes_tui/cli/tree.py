@@ -7,7 +7,7 @@ from typing import Any
 
 from hermes_store.models import Edge, Lineage, LineageNode
 from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import local_time, plain
+from hermes_tui.wording import local_time, plain
 
 _NAMES = {
     Edge.ROOT: "",

@@ -23,6 +23,7 @@ VERBS: dict[str, Verb] = {
     "browse": Verb("browse", "look through all sessions, full screen", False),
     "list": Verb("listing", "list recent sessions"),
     "search": Verb("searching", "find messages in all sessions"),
+    "recall": Verb("recall", "ask what earlier conversations say about something"),
     "show": Verb("show", "read a whole conversation"),
     "tree": Verb("tree", "show what a session grew out of and into"),
     "rename": Verb("rename", "give a session a title"),

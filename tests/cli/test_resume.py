@@ -98,6 +98,7 @@ def test_a_command_of_ones_own_takes_over(full_home: Path, agent: dict[str, str]
 def test_without_a_successor_nothing_is_reopened(full_home: Path) -> None:
     with SessionDB(full_home / "state.db") as db:
         db.end_session(TIP, "cli_close")
+    (full_home / "config.yaml").write_text("resume:\n  with: agent\n")
     done = hermes(full_home, "-r", TIP)
     assert done.code == 1 and "resume:" in done.err
     with SessionDB(full_home / "state.db", read_only=True) as db:
@@ -113,4 +114,5 @@ def test_other_commands_go_to_the_agent_unchanged(tmp_path: Path, agent: dict[st
 def test_without_an_agent_an_unknown_command_is_a_usage_error(tmp_path: Path) -> None:
     done = hermes(tmp_path, "sesions", "list")
     assert done.code == 2 and "Did you mean 'sessions'?" in done.err
-    assert hermes(tmp_path).code == 1
+    done = hermes(tmp_path)
+    assert done.code == 2 and "nothing to say" in done.err

@@ -1,0 +1,203 @@
+"""`hermes chat`: talk to a model in the terminal, or in a pipe.
+
+Where a Hermes Agent is installed it takes over, unless config.yaml or --builtin says otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hermes_store.config import Config
+from hermes_store.errors import InvalidInput
+from hermes_tui.cli import context as surroundings
+from hermes_tui.cli import neighbour
+from hermes_tui.cli.context import Context
+from hermes_tui.cli.output import complain
+from hermes_tui.cli.partner import conversation_maker, uses_builtin
+from hermes_tui.wording import plain
+
+if TYPE_CHECKING:
+    from hermes_tui.conversation.engine import Conversation
+    from hermes_tui.conversation.replies import Delta
+
+DEMO_MODEL = "demo"
+DEMO_KEY = {"OPENAI_API_KEY": "demo"}
+DEMO_SESSIONS = 40
+TITLE_SECONDS = 5.0
+"""How long a pipe waits for a title, after its answer is out."""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hermes chat",
+        description="Talk to a model; the conversation is kept like any other.",
+        epilog=(
+            "examples:\n  hermes chat --demo\n  echo 'why is the sky blue?' | hermes chat\n"
+            "  hermes chat -c             go on with the last session\n"
+            "  hermes chat -r 'my project'\n\n"
+            "The model is model.default in config.yaml, the server model.base_url, the key an "
+            "environment variable.\nWhere a Hermes Agent is installed it takes over; --builtin "
+            "opens this chat all the same."
+        ),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--builtin", action="store_true", help="open the built-in chat")
+    parser.add_argument("--demo", action="store_true", help="talk to a small built-in model")
+    parser.add_argument("--model", help="another model than config.yaml says")
+    parser.add_argument("-q", "--query", help="say this, print the answer and leave")
+    surroundings.add_options(parser, reports=False)
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Open a new chat, or hand over to the agent."""
+    own, rest = _parser().parse_known_args(list(arguments))
+    context = surroundings.from_options(own)
+    config = context.config()
+    if not (own.builtin or own.demo or uses_builtin(config)):
+        return neighbour.take_over(["chat", *_without_own(arguments)])
+    if rest:
+        raise InvalidInput(f"'{rest[0]}' is not known here. 'hermes chat --help' shows what is.")
+    with _surroundings(own, context) as (place, demo_url):
+        config = _with_model(config, own.model, demo_url)
+        maker = conversation_maker(place.database, config, DEMO_KEY if own.demo else None)
+        text = _said(own.query)
+        if text is not None:
+            return _pipe(maker, None, text, keeps=not own.demo)
+        return _screen(place, config, None, maker, demo=own.demo)
+
+
+def go_on(context: Context, config: Config, session_id: str) -> int:
+    """Go on with a session: on a screen, or with what comes through a pipe."""
+    maker = conversation_maker(context.database, config)
+    text = _said(None)
+    if text is not None:
+        return _pipe(maker, session_id, text)
+    return _screen(context, config, session_id, maker)
+
+
+def _without_own(arguments: Sequence[str]) -> list[str]:
+    return [argument for argument in arguments if argument != "--builtin"]
+
+
+def _said(query: str | None) -> str | None:
+    """Return what to say without a screen; None opens one."""
+    if query is not None:
+        return query
+    if sys.stdin.isatty():
+        if not sys.stdout.isatty() or not sys.stderr.isatty():
+            raise InvalidInput("The chat needs a terminal. Give the question with -q, or pipe it.")
+        return None
+    text = sys.stdin.read().strip()
+    if not text:
+        raise InvalidInput("There is nothing to say. Give the question with -q, or pipe it.")
+    return text
+
+
+@contextmanager
+def _surroundings(
+    options: argparse.Namespace, context: Context
+) -> Iterator[tuple[Context, str | None]]:
+    """Yield where to keep the conversation; for a demo, a place and a server of its own."""
+    if not options.demo:
+        yield context, None
+        return
+    from hermes_store.sample.generate import create
+    from hermes_tui.conversation.loopback import DemoServer
+
+    with tempfile.TemporaryDirectory(prefix="hermes-demo-") as folder, DemoServer() as server:
+        path = Path(folder) / "state.db"
+        create(path, DEMO_SESSIONS, now=context.now)
+        yield replace(context, home=Path(folder), database=path), server.base_url
+
+
+def _with_model(config: Config, model: str | None, demo_url: str | None) -> Config:
+    wanted = config.model
+    if demo_url is not None:
+        wanted = replace(wanted, default=DEMO_MODEL, base_url=demo_url, auxiliary=DEMO_MODEL)
+    if model is not None:
+        wanted = replace(wanted, default=model)
+    return replace(config, model=wanted)
+
+
+def _screen(
+    context: Context,
+    config: Config,
+    session_id: str | None,
+    make: Callable[[str | None], Conversation],
+    *,
+    demo: bool = False,
+) -> int:
+    """Open the chat screen, on a session or a new one."""
+    from hermes_tui.choice import State
+    from hermes_tui.cli import opening
+
+    options = argparse.Namespace(
+        source=None, limit=0, read_only=False, print_id=False, query="", demo=demo
+    )
+    wanted = replace(
+        opening.opening_for(options, context, config),
+        open_chat=make,
+        chat_first=True,
+        state=State(session_id=session_id),
+    )
+    choice, code = opening.show(wanted, config)
+    if choice is not None and choice.left and not demo:
+        _farewell(context, choice.session_id)
+    return code
+
+
+def _farewell(context: Context, session_id: str) -> None:
+    """Say which session it was, and how to come back."""
+    with context.store() as store:
+        title = store.session(session_id).title
+    named = f" “{plain(title)}”" if title else ""
+    print(f"Session {session_id}{named}\nCome back with: hermes -r {session_id}")
+
+
+class _Printing:
+    """Prints an answer as it comes."""
+
+    def piece(self, delta: Delta) -> None:
+        """Print a piece."""
+        from hermes_store.text import clean
+
+        sys.stdout.write(clean(delta.text))
+        sys.stdout.flush()
+
+    def saved(self, session_id: str) -> None:
+        """Say nothing."""
+
+    def looking_up(self, question: str) -> None:
+        """Say what takes a moment."""
+        complain(f"looking for '{plain(question)}' in earlier conversations …")
+
+
+def _pipe(
+    make: Callable[[str | None], Conversation],
+    session_id: str | None,
+    text: str,
+    *,
+    keeps: bool = True,
+) -> int:
+    """Say something, print the answer, and leave."""
+    conversation = make(session_id)
+    try:
+        conversation.say(text, _Printing(), lambda: False)
+        print()
+        sys.stdout.flush()
+        conversation.wait_for_title(TITLE_SECONDS)
+    finally:
+        session_id = conversation.session_id
+        conversation.end("cli_close")
+        conversation.close()
+        if session_id is not None and keeps:
+            complain(f"session {session_id}; go on with: hermes -r {session_id}")
+    return 0

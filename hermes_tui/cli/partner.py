@@ -1,0 +1,44 @@
+"""Who goes on with a session: whether the built-in chat does, and what begins it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hermes_store.config import Config
+from hermes_tui.cli import neighbour
+
+if TYPE_CHECKING:
+    from hermes_tui.conversation.engine import Conversation
+
+
+def uses_builtin(config: Config) -> bool:
+    """Tell whether sessions go on in the built-in chat."""
+    wanted = config.resume
+    if wanted.command or wanted.with_ == "agent":
+        return False
+    return wanted.with_ == "builtin" or neighbour.agent_command() is None
+
+
+def conversation_maker(
+    database: Path,
+    config: Config,
+    environment: Mapping[str, str] | None = None,
+    clock: Callable[[], float] = time.time,
+) -> Callable[[str | None], Conversation]:
+    """Return what begins a conversation; nothing is opened or loaded before."""
+
+    def make(session_id: str | None) -> Conversation:
+        from hermes_store.sessiondb import SessionDB
+        from hermes_tui.conversation.endpoint import endpoint
+        from hermes_tui.conversation.endpoint import environment as variables
+        from hermes_tui.conversation.engine import Conversation
+        from hermes_tui.conversation.provider import Provider
+
+        where = endpoint(config, environment or variables(database.parent))
+        store = SessionDB(database, synchronous=config.sessions.durability)
+        return Conversation(store, Provider(where), config, session_id, clock=clock)
+
+    return make

@@ -1,0 +1,139 @@
+"""`hermes sessions recall`: what earlier conversations have to say to a question."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from hermes_store.errors import ConfigError, InvalidInput
+from hermes_store.recalled import Recalled, RecalledSession
+from hermes_store.text import clean
+from hermes_tui.cli.context import Context
+from hermes_tui.cli.output import complain
+from hermes_tui.wording import plain, plural, relative_time
+
+if TYPE_CHECKING:
+    from hermes_store.recall import Summarise
+
+NOTHING_FOUND = 1
+EXCERPT = 900
+"""Characters of a conversation that a terminal shows."""
+MAX_WIDTH = 100
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `recall`."""
+    parser.add_argument("query", nargs="+", metavar="QUESTION", help="what you want to know")
+    parser.add_argument("--limit", type=int, default=3, help="how many conversations (default: 3)")
+    parser.add_argument("--raw", action="store_true", help="what was said, in full; ask no model")
+    parser.epilog = (
+        "examples:\n"
+        "  hermes sessions recall what did we decide about the docker deploy?\n"
+        "  hermes sessions recall 'nginx OR caddy' --raw --limit 1\n"
+        "exit code: 0 something was found, 1 nothing was"
+    )
+
+
+def run(options: argparse.Namespace, context: Context) -> int:
+    """Look for earlier conversations and print what they say."""
+    if options.limit < 1:
+        raise InvalidInput(f"--limit must be at least 1, not {options.limit}.")
+    summarise = None if options.raw else _summariser(context)
+    with context.store() as store:
+        found = store.recall(
+            " ".join(options.query), limit=options.limit, summarise=summarise, now=context.now
+        )
+    if context.printer.as_json:
+        _print_json(context, found)
+    else:
+        _print(context, found, raw=options.raw)
+    return 0 if found.sessions else NOTHING_FOUND
+
+
+def _summariser(context: Context) -> Summarise | None:
+    """Return what asks the auxiliary model; None where there is none."""
+    try:
+        from hermes_tui.conversation.auxiliary import summariser
+        from hermes_tui.conversation.endpoint import environment
+    except ImportError:
+        return None  # talking to a model is an extra that need not be installed
+    try:
+        return summariser(context.config(), environment(context.home))
+    except ConfigError as error:
+        complain(str(error))
+        return None
+
+
+def _print_json(context: Context, found: Recalled) -> None:
+    context.printer.data(
+        "recall",
+        question=found.question,
+        summarised=found.summarised,
+        partial=found.partial,
+        relaxations=[{"kind": r.kind, "explanation": r.explanation} for r in found.relaxations],
+        sessions=[_session(each) for each in found.sessions],
+    )
+
+
+def _session(session: RecalledSession) -> dict[str, Any]:
+    return {
+        "session_id": session.session_id,
+        "root_id": session.root_id,
+        "title": session.title,
+        "source": session.source,
+        "model": session.model,
+        "started_at": session.started_at,
+        "last_active": session.last_active,
+        "messages": session.messages,
+        "matches": session.matches,
+        "summary": session.summary,
+        "trouble": session.trouble,
+        "text": session.window,
+        "start_cut": session.start_cut,
+        "end_cut": session.end_cut,
+    }
+
+
+def _print(context: Context, found: Recalled, *, raw: bool) -> None:
+    for step in found.relaxations:
+        complain(step.explanation)
+    if found.partial:
+        complain("The search ran out of time; there may be more.")
+    if not found.sessions:
+        complain("Nothing found.")
+        return
+    if not found.summarised and not raw:
+        complain("No model is configured to summarise; these are excerpts. --raw shows more.")
+    printer = context.printer
+    for place, session in enumerate(found.sessions):
+        if place:
+            printer.line()
+        when = relative_time(session.last_active, context.now)
+        figures = f"{session.matches:,} of {plural(session.messages, 'message')}"
+        printer.line(
+            f"{printer.strong(plain(session.title or '—'))}  {printer.dim(session.session_id)}  "
+            f"{printer.dim(f'{plain(session.source)} · {when} · {figures}')}"
+        )
+        if session.trouble is not None:
+            complain(f"{session.session_id}: {session.trouble}")
+        for line in _lines(session, raw=raw):
+            printer.line(line)
+
+
+def _lines(session: RecalledSession, *, raw: bool) -> list[str]:
+    """Return a summary or what was said, indented and as wide as a person likes to read."""
+    if raw:
+        before, after = ["…"] if session.start_cut else [], ["…"] if session.end_cut else []
+        return [*before, *session.window.splitlines(), *after]
+    text = session.summary if session.summary is not None else session.excerpt(EXCERPT)
+    width = min(MAX_WIDTH, shutil.get_terminal_size().columns)
+    return [
+        piece
+        for line in clean(text).splitlines()
+        for piece in textwrap.wrap(
+            line, max(20, width), initial_indent="  ", subsequent_indent="    "
+        )
+        or [""]
+    ]
