@@ -1,0 +1,194 @@
+"""The application: theme, keys, style sheets, and what happens when something goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import threading
+import time
+import traceback
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from textual import events
+from textual.app import App
+from textual.binding import Binding
+from textual.screen import Screen
+
+from hermes_store.version import __version__
+from hermes_tui import themes
+from hermes_tui.choice import Choice, Opening
+from hermes_tui.screens.browse import BrowseScreen
+from hermes_tui.widgets.line_view import STYLES
+from hermes_tui.workers import Workers
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+
+    from hermes_tui.messages import OpenBrowser, OpenChat
+    from hermes_tui.screens.chat import ChatScreen
+
+SHEETS = ("app.tcss", "browse.tcss")
+"""What the browser needs; dialogs, and the chat above it, bring their own when they open."""
+
+
+@runtime_checkable
+class Talks(Protocol):
+    """A screen with an answer that can be stopped, and a session to end before leaving."""
+
+    def stop_answer(self) -> bool:
+        """Stop the answer under way; tell whether there was one."""
+
+    def action_quit(self, code: int = 0) -> None:
+        """Leave the program."""
+
+
+def _palette() -> type[Provider]:
+    """Return the palette's commands; loaded when the palette first opens."""
+    from hermes_tui.commands import Actions
+
+    return Actions
+
+
+class HermesApp(App[Choice]):
+    """The browser."""
+
+    TITLE = "Hermes sessions"
+    COMPONENT_CLASSES = {f"line--{name}" for name in STYLES}  # noqa: RUF012
+    COMMANDS = {_palette}  # noqa: RUF012
+    # Below 72 columns list and right side take turns; below 18 lines frames are left out.
+    HORIZONTAL_BREAKPOINTS = [(0, "-single"), (72, "-double")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (18, "-high")]  # noqa: RUF012
+    BINDINGS = [Binding("ctrl+c", "interrupt", show=False, priority=True)]  # noqa: RUF012
+
+    def __init__(self, office: Workers, opening: Opening) -> None:
+        sheets = (*SHEETS, "chat.tcss") if opening.chat_first else SHEETS
+        super().__init__(
+            css_path=[themes.styles_folder() / name for name in sheets],
+            # Textual chooses its filter for NO_COLOR here, before it knows the theme; for its
+            # first theme that would be one that turns the terminal's own colours into black on
+            # black.
+            ansi_color=True if os.environ.get("NO_COLOR") else None,
+        )
+        self._office = office
+        self._opening = opening
+        self.crash_log: Path | None = None
+        self._early: list[events.Key] | None = []
+        """Keys that came before there was anything to type into; None from then on."""
+        for theme in themes.OWN:
+            self.register_theme(theme)
+        self.theme = opening.theme
+        self.set_keymap(dict(opening.keys))
+
+    def get_default_screen(self) -> Screen[Choice]:
+        """Begin with the first screen, in the shape that fits: styling it twice takes time."""
+        screen = self._first_screen()
+        for room, steps in zip(
+            self.size, (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS), strict=True
+        ):
+            screen.add_class([name for least, name in steps if room >= least][-1])
+        return screen
+
+    def on_mount(self) -> None:
+        """Give the terminal back when told to end, or when its window is closed."""
+        if os.name != "nt" and threading.current_thread() is threading.main_thread():
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                loop.add_signal_handler(number, partial(self.exit, return_code=128 + number))
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keep what is typed too early; Textual would lose it, or find the screen half made."""
+        if self._early is not None and isinstance(event, events.Key) and event.key != "ctrl+c":
+            self._early.append(event)
+        else:
+            await super().on_event(event)
+
+    async def on_ready(self) -> None:
+        """Hand over what was typed too early, and collect garbage again from here on."""
+        gc.freeze()
+        gc.enable()
+        early, self._early = self._early or [], None
+        for event in early:
+            await super().on_event(event)
+
+    def _first_screen(self) -> Screen[Choice]:
+        opening = self._opening
+        if opening.chat_first and opening.open_chat is not None:
+            return self._chat(opening.state.session_id)
+        return BrowseScreen(self._office, opening)
+
+    def _chat(self, session_id: str | None) -> ChatScreen:
+        from hermes_tui.screens.chat import ChatScreen
+
+        assert self._opening.open_chat is not None
+        return ChatScreen(self._office, self._opening, self._opening.open_chat, session_id)
+
+    def on_open_chat(self, event: OpenChat) -> None:
+        """Open the chat above the browser."""
+        self.push_screen(self._chat(event.session_id), event.then)
+
+    def on_open_browser(self, event: OpenBrowser) -> None:
+        """Open the browser above the chat."""
+        screen = BrowseScreen(self._office, self._opening.choosing(event.query))
+        self.push_screen(screen, event.then)
+
+    def on_unmount(self) -> None:
+        """Close the store."""
+        self._office.close()
+
+    def action_interrupt(self) -> None:
+        """Leave, as Ctrl+C does everywhere; a selection is copied instead."""
+        if isinstance(self.screen, Talks) and self.screen.stop_answer():
+            return
+        selected = self.screen.get_selected_text()
+        if selected:
+            self.copy_to_clipboard(selected)
+        else:
+            self._leave(130)
+
+    async def action_quit(self) -> None:
+        """Leave, in the way of the screen: the key is the application's before it is a screen's."""
+        self._leave(0)
+
+    def _leave(self, code: int) -> None:
+        if isinstance(self.screen, Talks):
+            self.screen.action_quit(code)
+        else:
+            self.exit(return_code=code)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Write what went wrong to a file before the terminal is given back."""
+        if self._exit:
+            return  # on the way out Textual mounts nothing more, and parts miss each other
+        if self.crash_log is None:  # later errors only follow from the first
+            home = None if self._opening.demo else self._office.database.parent
+            self.crash_log = write_crash_log(error, home)
+        super()._handle_exception(error)
+
+    def _print_error_renderables(self) -> None:
+        """The command line says where the file is; a page of code helps nobody."""
+        self._exit_renderables.clear()
+
+
+def write_crash_log(error: Exception, home: Path | None) -> Path | None:
+    """Write an error to a file that only its owner may read, and return where it is.
+
+    A demo's home is gone by the time anybody could look; None keeps the file elsewhere.
+    """
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    text = "".join(traceback.format_exception(error))
+    places = [home / "logs"] if home is not None else []
+    for place in (*places, Path(os.environ.get("TMPDIR", "/tmp"))):
+        path = place / f"hermes-sessions-crash-{stamp}-{os.getpid()}.log"
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
+                file.write(f"hermes-sessions {__version__}\n\n{text}")
+        except OSError:
+            continue
+        return path
+    return None

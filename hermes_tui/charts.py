@@ -1,0 +1,34 @@
+"""Charts made of letters: bars, small columns, and lengths of time in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+BAR = 24
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_LEVELS = "▁▂▃▄▅▆▇█"
+
+
+def bar(share: float, width: int = BAR) -> str:
+    """Return a bar for a share between 0 and 1, to an eighth of a column."""
+    eighths = round(max(0.0, min(1.0, share)) * width * 8)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(width)
+
+
+def sparkline(values: Iterable[int]) -> str:
+    """Return one small column for each value."""
+    numbers = list(values)
+    top = max(numbers, default=0)
+    return "".join(_LEVELS[round(n / top * 7)] if n else "·" for n in numbers)
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time in the unit that fits."""
+    if seconds < 60:
+        return f"{seconds:.0f}s"
+    if seconds < 3_600:
+        return f"{seconds / 60:.0f}m"
+    if seconds < 86_400:
+        return f"{seconds // 3_600:.0f}h {seconds % 3_600 // 60:.0f}m"
+    return f"{seconds / 86_400:.1f}d"

@@ -1,0 +1,48 @@
+"""Copying text: the terminal's own way (OSC 52) and, beside it, the tools of the system.
+
+No terminal says whether it took the text, and tmux by default drops it, so a tool that is
+installed is used as well.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+_TOOLS = (
+    ("WAYLAND_DISPLAY", ("wl-copy",)),
+    ("DISPLAY", ("xclip", "-selection", "clipboard")),
+    ("DISPLAY", ("xsel", "--clipboard", "--input")),
+    ("TMUX", ("tmux", "load-buffer", "-w", "-")),
+    ("", ("pbcopy",)),
+    ("", ("clip.exe",)),
+)
+SECONDS = 2.0
+
+
+def tool() -> tuple[str, ...] | None:
+    """Return the command that copies its input here, if there is one."""
+    for variable, command in _TOOLS:
+        if (not variable or os.environ.get(variable)) and shutil.which(command[0]):
+            return command
+    return None
+
+
+def copy_with_tool(text: str) -> bool:
+    """Copy with a tool of the system; tell whether there was one that took the text."""
+    command = tool()
+    if command is None:
+        return False
+    try:
+        done = subprocess.run(
+            command,
+            input=text.encode("utf-8", "replace"),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0

@@ -1,0 +1,274 @@
+"""Every key of the browser in one table: what it is called, what it does, where it works.
+
+Bindings, the help screen, the key line at the bottom and the command palette are all made from
+`ACTIONS`. Names are what config.yaml uses under browse.keys.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from textual.binding import Binding, BindingType
+from textual.keys import KEY_ALIASES, KEY_NAME_REPLACEMENTS, Keys, format_key
+
+from hermes_store.errors import ConfigError
+
+
+class Scope(Enum):
+    """Where a key works; the value is its heading on the help screen."""
+
+    ANYWHERE = "Anywhere"
+    SEARCH = "While typing a search"
+    MOVE = "Moving"
+    LISTS = "In every list"
+    LIST = "In the list"
+    TRANSCRIPT = "In the transcript"
+    LINEAGE = "In the lineage"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a key does."""
+
+    id: str
+    keys: str
+    """Keys as Textual names them, with commas between."""
+    action: str
+    """What Textual runs."""
+    label: str
+    """A word or two for the key line."""
+    about: str
+    """A sentence for the help screen and the palette."""
+    scope: Scope
+    hint: int = 0
+    """Place in the key line; 0 is not shown."""
+    priority: bool = False
+    """Whether the key works before a text field sees it."""
+    palette: bool = True
+    """Whether the command palette offers it."""
+
+
+_A, _M, _L = Scope.ANYWHERE, Scope.MOVE, Scope.LIST
+_S = Scope.SEARCH
+_T, _F, _C = Scope.TRANSCRIPT, Scope.LINEAGE, Scope.LISTS
+
+ACTIONS: tuple[Action, ...] = (
+    # -- anywhere --
+    Action("resume", "enter", "screen.resume", "resume", "Resume the conversation.", _A, 1,
+           palette=True),
+    Action("rename-now", "ctrl+r", "screen.rename", "rename", "Rename, also while typing.", _A,
+           2, priority=True, palette=False),
+    Action("delete-now", "ctrl+d", "screen.delete", "delete", "Delete, also while typing.", _A,
+           3, priority=True, palette=False),
+    Action("undo-now", "ctrl+z", "screen.undo", "undo", "Bring back what was deleted last.", _A,
+           4, priority=True, palette=False),
+    Action("next-pane", "tab", "screen.next_pane", "pane", "Go to the next pane.", _A, 6),
+    Action("previous-pane", "shift+tab", "screen.previous_pane", "back a pane",
+           "Go to the pane before.", _A),
+    Action("next-tab", "ctrl+t", "screen.next_tab", "tab",
+           "Show the next of recap, transcript, lineage and info.", _A, 7, priority=True),
+    Action("order", "ctrl+o", "screen.toggle_order", "order",
+           "Search results newest first, or the most relevant first.", _A, priority=True),
+    Action("saved-searches", "ctrl+s,f6", "screen.saved_searches", "saved searches",
+           "Keep this search under a name, or use one that was kept.", _A, priority=True),
+    Action("help", "f1", "screen.help", "help", "Show all keys.", _A),
+    Action("prune", "f2", "screen.prune", "prune", "Clean up old conversations.", _A, 8),
+    Action("stats", "f3", "screen.stats", "stats", "Show figures and habits, with charts.", _A),
+    Action("trash", "f4", "screen.trash", "trash", "Look into the trash.", _A),
+    Action("settings", "f9", "screen.settings", "settings", "Choose theme, order and keys.", _A),
+    Action("back", "escape", "screen.back", "back", "Step back: clear, leave the pane, quit.", _A,
+           palette=False),
+    Action("quit-now", "ctrl+q", "app.quit", "quit", "Quit.", _A, priority=True),
+    # -- the search pane --
+    Action("search-up", "up", "screen.list_up", "up",
+           "Mark the conversation above; above the first, earlier searches.", _S, palette=False),
+    Action("search-down", "down", "screen.list_down", "down", "Mark the conversation below.", _S,
+           palette=False),
+    Action("search-page-up", "pageup", "screen.list_page(-1)", "page up", "A page up in the list.",
+           _S, palette=False),
+    Action("search-page-down", "pagedown", "screen.list_page(1)", "page down",
+           "A page down in the list.", _S, palette=False),
+    Action("history", "ctrl+up", "screen.history(1)", "history", "The search before this one.",
+           _S, palette=False),
+    Action("history-back", "ctrl+down", "screen.history(-1)", "history",
+           "The search after this one.", _S, palette=False),
+    # -- moving, in every list --
+    Action("up", "up,k", "cursor_up", "up", "One up.", _M, palette=False),
+    Action("down", "down,j", "cursor_down", "down", "One down.", _M, palette=False),
+    Action("page-up", "pageup,ctrl+b", "page_up", "page up", "A page up.", _M, palette=False),
+    Action("page-down", "pagedown,ctrl+f", "page_down", "page down", "A page down.", _M,
+           palette=False),
+    Action("first", "home,g", "first", "first", "To the beginning.", _M, palette=False),
+    Action("last", "end,G", "last", "last", "To the end.", _M, palette=False),
+    Action("choose", "enter", "choose", "choose", "Take what is marked.", _C, palette=False),
+    # -- the list --
+    Action("search", "/", "screen.search", "search", "Go to the search pane.", _L, 11),
+    Action("rename", "r", "screen.rename", "rename", "Rename the conversation.", _L, 2),
+    Action("delete", "d,delete", "screen.delete", "delete",
+           "Put the conversation, or all selected ones, into the trash.", _L, 3),
+    Action("undo", "u", "screen.undo", "undo", "Bring back what was deleted last.", _L, 4),
+    Action("select", "space,x", "screen.select", "select", "Select or unselect.", _L, 5,
+           palette=False),
+    Action("select-all", "A", "screen.select_all", "select all",
+           "Select everything in the list, or nothing.", _L),
+    Action("unfold", "right,l", "screen.unfold", "unfold",
+           "Show segments, branches and sub-agents below.", _L, palette=False),
+    Action("fold", "left", "screen.fold", "fold", "Hide them again.", _L, palette=False),
+    Action("prune-list", "p", "screen.prune", "prune", "Clean up old conversations.", _L,
+           palette=False),
+    Action("copy-id", "y", "screen.copy_id", "copy id", "Copy the session's id.", _L),
+    Action("copy-command", "Y", "screen.copy_command", "copy command",
+           "Copy the command that resumes the session.", _L),
+    Action("export", "e", "screen.export", "export",
+           "Write conversations to a file: JSON lines, Markdown or HTML.", _L, 9),
+    Action("sort", "o", "screen.sort", "sort", "Sort by activity, start, messages or title.", _L,
+           10),
+    Action("group", "O", "screen.group", "group", "Group by date, source, model or nothing.", _L),
+    Action("hidden", "h", "screen.hidden", "hidden", "Show what is hidden, or hide it again.", _L,
+           12),
+    Action("pin", "P", "screen.pin", "pin", "Pin or unpin the conversation.", _L),
+    Action("archive", "a", "screen.archive", "archive", "Archive, or bring back.", _L),
+    Action("tag", "t", "screen.tag", "tag", "Give the conversation tags.", _L),
+    Action("recap", "1", "screen.show_tab('recap')", "recap", "Show the recap.", _L),
+    Action("transcript", "2", "screen.show_tab('transcript')", "transcript",
+           "Show the whole conversation.", _L),
+    Action("lineage", "3", "screen.show_tab('lineage')", "lineage", "Show the family tree.", _L),
+    Action("info", "4", "screen.show_tab('info')", "info", "Show ids, model, tokens and cost.",
+           _L),
+    Action("next-match", "n", "screen.next_match", "next match",
+           "Open the transcript at the next match.", _L),
+    Action("previous-match", "N", "screen.previous_match", "previous match",
+           "Open the transcript at the match before.", _L),
+    Action("help-list", "question_mark", "screen.help", "help", "Show all keys.", _L, 13,
+           palette=False),
+    Action("quit", "q", "app.quit", "quit", "Quit.", _L, palette=False),
+    # -- the transcript --
+    Action("open", "enter", "open", "open", "Open or fold tool calls, output and thoughts.", _T,
+           1, palette=False),
+    Action("open-all", "z", "open_all", "open all", "Open or fold everything.", _T, 3,
+           palette=False),
+    Action("find", "/", "screen.find", "find", "Find in this conversation.", _T, 2,
+           palette=False),
+    Action("copy", "c,y", "copy", "copy", "Copy the marked message.", _T, 4, palette=False),
+    Action("follow", "f", "follow", "follow", "Stay at the end while the session goes on.", _T, 5,
+           palette=False),
+    Action("transcript-next", "n", "screen.next_match", "next match", "To the next match.", _T, 6,
+           palette=False),
+    Action("transcript-previous", "N", "screen.previous_match", "previous match",
+           "To the match before.", _T, palette=False),
+    Action("transcript-help", "question_mark", "screen.help", "help", "Show all keys.", _T, 9,
+           palette=False),
+    # -- the lineage --
+    Action("lineage-help", "question_mark", "screen.help", "help", "Show all keys.", _F, 9,
+           palette=False),
+)  # fmt: skip
+
+BY_ID: dict[str, Action] = {action.id: action for action in ACTIONS}
+
+_MODIFIERS = {"ctrl", "shift", "alt", "super", "meta", "hyper"}
+_NAMES = (
+    {key.value for key in Keys}
+    | set(KEY_ALIASES)
+    | {alias for aliases in KEY_ALIASES.values() for alias in aliases}
+    | set(KEY_NAME_REPLACEMENTS.values())
+    | {"question_mark", "space"}
+)
+
+
+def bindings(*scopes: Scope) -> list[BindingType]:
+    """Return the bindings of some scopes, each under its name so that people can change it."""
+    return [
+        Binding(
+            action.keys,
+            action.action,
+            action.label,
+            id=action.id,
+            priority=action.priority,
+            show=False,
+        )
+        for action in ACTIONS
+        if action.scope in scopes
+    ]
+
+
+def checked(wanted: Mapping[str, str]) -> dict[str, str]:
+    """Return a keymap for Textual; ConfigError if an action or a key is not known.
+
+    Textual takes unknown names without a word, and a person would look for the reason for long.
+    """
+    for name, keys in wanted.items():
+        if name not in BY_ID:
+            near = difflib.get_close_matches(name, BY_ID, n=1)
+            hint = f"Did you mean '{near[0]}'?" if near else "The help screen (?) names all."
+            raise ConfigError(f"browse.keys names an action '{name}' that there is not. {hint}")
+        for key in keys.split(","):
+            if not _is_key(key.strip()):
+                raise ConfigError(
+                    f"browse.keys.{name} names a key '{key.strip()}' that there is not. Write "
+                    "x, f5, ctrl+x, shift+up, question_mark and the like, commas between."
+                )
+    _refuse_clashes(wanted)
+    return dict(wanted)
+
+
+def _refuse_clashes(wanted: Mapping[str, str]) -> None:
+    for name, keys in wanted.items():
+        for other in ACTIONS:
+            if other.id == name or other.scope is not BY_ID[name].scope:
+                continue
+            taken = set(_split(wanted.get(other.id, other.keys)))
+            both = [key for key in _split(keys) if key in taken]
+            if both:
+                raise ConfigError(
+                    f"browse.keys.{name} takes the key '{both[0]}', which '{other.id}' has. "
+                    f"Give '{other.id}' another one, too."
+                )
+
+
+def _split(keys: str) -> list[str]:
+    return [key.strip() for key in keys.split(",")]
+
+
+def _is_key(key: str) -> bool:
+    *modifiers, name = key.split("+") if len(key) > 1 else [key]
+    return set(modifiers) <= _MODIFIERS and (len(name) == 1 or name in _NAMES)
+
+
+def shown(keys: str) -> Iterator[str]:
+    """Yield keys as people write them: ^r, F2, ?."""
+    for key in _split(keys):
+        if key.startswith("ctrl+"):
+            yield "^" + format_key(key.removeprefix("ctrl+"))
+        elif len(key) == 1:
+            yield key
+        else:
+            name = format_key(key)
+            yield _SHOWN.get(key) or (name.upper() if key[0] == "f" else name)
+
+
+_SHOWN = {
+    "enter": "⏎",
+    "escape": "Esc",
+    "space": "Space",
+    "tab": "Tab",
+    "shift+tab": "⇧Tab",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "home": "Home",
+    "end": "End",
+    "delete": "Del",
+}
+
+
+def first_key(keys: str) -> str:
+    """Return the first of some keys as people write it."""
+    return next(shown(keys))
+
+
+def in_force(overrides: Mapping[str, str]) -> Iterator[tuple[Action, str]]:
+    """Yield every action with the keys it has now."""
+    for action in ACTIONS:
+        yield action, overrides.get(action.id, action.keys)

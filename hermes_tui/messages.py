@@ -1,0 +1,62 @@
+"""Messages that go between widgets and screens. Small records, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from textual.message import Message
+
+from hermes_tui.choice import Choice
+
+
+class Spans(Protocol):
+    """Finds the places of matches in a text."""
+
+    def spans(self, text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
+        """Return where matches begin and end."""
+
+
+@dataclass
+class QueryChanged(Message):
+    """The search text is another one now."""
+
+    text: str
+
+
+@dataclass
+class RowsWanted(Message):
+    """Rows are on screen that have not been read yet."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass
+class MessagesWanted(Message):
+    """A part of a transcript is on screen that has not been read yet."""
+
+    ids: tuple[int, ...]
+
+
+@dataclass
+class StoreChanged(Message):
+    """Somebody wrote to the database."""
+
+
+@dataclass
+class OpenChat(Message):
+    """A session is to be gone on with in the built-in chat."""
+
+    session_id: str
+    then: Callable[[Choice | None], None]
+    """What to do with what the chat was left with."""
+
+
+@dataclass
+class OpenBrowser(Message):
+    """A session is to be chosen in the browser."""
+
+    query: str
+    then: Callable[[Choice | None], None]
+    """What to do with the choice."""

@@ -1,0 +1,97 @@
+"""What all parts of the main screen share: its widgets, its options, and asking the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.getters import query_one
+from textual.screen import Screen
+from textual.widgets import ContentSwitcher, Static
+
+from hermes_store.errors import StoreError
+from hermes_store.store import Store
+from hermes_store.text import clean
+from hermes_tui.choice import Choice, Opening
+from hermes_tui.keymap import Scope, bindings
+from hermes_tui.widgets.lineage_tree import LineageTree
+from hermes_tui.widgets.search_bar import SearchBar
+from hermes_tui.widgets.session_list import SessionList
+from hermes_tui.widgets.status_bar import StatusBar
+from hermes_tui.widgets.transcript import Transcript
+from hermes_tui.workers import Asks, Stopped, Workers
+
+Answer = TypeVar("Answer")
+TABS = ("recap", "transcript", "lineage", "info")
+
+
+class BrowseBase(Asks, Screen[Choice]):
+    """The widgets of the main screen."""
+
+    BINDINGS = bindings(Scope.ANYWHERE)
+
+    header = query_one("#header", Static)
+    search_bar = query_one(SearchBar)
+    sessions = query_one(SessionList)
+    empty = query_one("#empty", Static)
+    pane = query_one("#pane", Vertical)
+    tabs = query_one("#tabs", ContentSwitcher)
+    recap = query_one("#recap-text", Static)
+    transcript = query_one(Transcript)
+    lineage = query_one(LineageTree)
+    info = query_one("#info-text", Static)
+    status = query_one(StatusBar)
+
+    def __init__(self, office: Workers, opening: Opening) -> None:
+        super().__init__()
+        self.office = office
+        self.opening = opening
+        self.clock = opening.clock
+        self.view = opening.view
+        self.key_overrides = dict(opening.keys)
+
+    def compose(self) -> ComposeResult:
+        """Lay out header, search pane, list, right pane and key line."""
+        now = self.clock()
+        yield Static("", id="header", markup=False)
+        yield SearchBar(id="search")
+        with Horizontal(id="main"):
+            with Vertical(id="list"):
+                yield SessionList(now, id="sessions")
+                yield Static("", id="empty", markup=False)
+            with Vertical(id="pane"), ContentSwitcher(initial=self.opening.state.tab, id="tabs"):
+                with VerticalScroll(id="recap"):
+                    yield Static("", id="recap-text", markup=False)
+                yield Transcript(id="transcript")
+                yield LineageTree(now, id="lineage")
+                with VerticalScroll(id="info"):
+                    yield Static("", id="info-text", markup=False)
+        yield StatusBar(id="status")
+
+    def ask(
+        self,
+        group: str,
+        job: Callable[[Store, Stopped], Answer],
+        then: Callable[[Answer], None],
+        otherwise: Callable[[StoreError], None] | None = None,
+        *,
+        exclusive: bool = True,
+    ) -> None:
+        """Ask the store in the background."""
+        self.office.ask(self, group, job, then, otherwise or self.failed, exclusive=exclusive)
+
+    def change(
+        self, job: Callable[[Store, Stopped], Answer], then: Callable[[Answer], None]
+    ) -> None:
+        """Change the store in the background."""
+        self.office.change(self, job, then, self.failed)
+
+    def failed(self, error: StoreError) -> None:
+        """Say what could not be done."""
+        self.notify(clean(str(error)), severity="error", timeout=10, markup=False)
+
+    def say(self, sentence: str) -> None:
+        """Say what was done."""
+        self.notify(clean(sentence), markup=False)

@@ -1,0 +1,1 @@
+"""Widgets of the browser. They know records, `render` and messages, and nothing of the store."""

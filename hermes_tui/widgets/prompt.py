@@ -1,0 +1,102 @@
+"""The field of a chat: several lines, Enter sends, earlier texts come back with Up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widgets import TextArea
+
+
+class Prompt(TextArea):
+    """Text to say.
+
+    | Key | What it does |
+    |---|---|
+    | Enter | say it |
+    | Shift+Enter, Ctrl+J, Alt+Enter | a new line |
+    | Up, Down | earlier texts, at the first and last line |
+    | Tab | complete a command |
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "say", show=False),
+        Binding("shift+enter,ctrl+j,alt+enter", "new_line", "new line", show=False),
+        Binding("up", "earlier", "earlier", show=False),
+        Binding("down", "later", "later", show=False),
+        Binding("tab", "complete", "complete", show=False),
+    ]
+
+    @dataclass
+    class Submitted(Message):
+        """A text is to be said."""
+
+        text: str
+
+    @dataclass
+    class Completed(Message):
+        """The person wants the beginning of a command completed."""
+
+        text: str
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, soft_wrap=True, show_line_numbers=False, compact=True)
+        self._said: list[str] = []
+        self._place = 0
+        self._draft = ""
+
+    async def _on_key(self, event: events.Key) -> None:
+        # Enter is left to its binding, which unlike one with priority waits for the letters that
+        # were typed before.
+        if event.key == "enter":
+            event.prevent_default()
+
+    def remember(self, texts: Sequence[str]) -> None:
+        """Take texts that come back with Up, the oldest first."""
+        self._said = list(texts)
+        self._place = len(self._said)
+
+    def replace_text(self, text: str) -> None:
+        """Put another text into the field, the cursor at its end."""
+        self.text = text
+        self.move_cursor(self.document.end)
+
+    def action_submit(self) -> None:
+        """Say it."""
+        text = self.text.strip()
+        if text:
+            self._said.append(text)
+            self._place = len(self._said)
+            self.text = ""
+            self.post_message(self.Submitted(text))
+
+    def action_new_line(self) -> None:
+        """Begin a new line."""
+        self.insert("\n")
+
+    def action_earlier(self) -> None:
+        """Go up a line; on the first one, bring an earlier text back."""
+        if self.cursor_location[0] > 0:
+            self.action_cursor_up()
+        elif self._place > 0:
+            if self._place == len(self._said):
+                self._draft = self.text
+            self._place -= 1
+            self.replace_text(self._said[self._place])
+
+    def action_later(self) -> None:
+        """Go down a line; on the last one, go back to later texts."""
+        if self.cursor_location[0] < self.document.line_count - 1:
+            self.action_cursor_down()
+        elif self._place < len(self._said):
+            self._place += 1
+            later = self._said[self._place] if self._place < len(self._said) else self._draft
+            self.replace_text(later)
+
+    def action_complete(self) -> None:
+        """Ask for the beginning of a command to be completed."""
+        self.post_message(self.Completed(self.text))

@@ -1,0 +1,45 @@
+"""The line at the bottom: the keys that work here and now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.cells import cell_len
+from textual import events
+from textual.content import Content
+from textual.widget import Widget
+
+Hint = tuple[str, str]
+"""A key and what it does."""
+
+
+class StatusBar(Widget):
+    """Keys and what they do, as many as fit."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._hints: tuple[Hint, ...] = ()
+
+    def show(self, hints: Iterable[Hint]) -> None:
+        """Show other keys."""
+        self._hints = tuple(hints)
+        self.refresh()
+
+    def render(self) -> Content:
+        """Put as many keys side by side as there is room for; the last, help, always."""
+        room = self.size.width - 2
+        kept = list(self._hints)
+        while len(kept) > 1 and sum(_width(hint) for hint in kept) > room:
+            del kept[-2]
+        pieces: list[tuple[str, str] | str] = [" "]
+        for key, label in kept:
+            pieces += [(key, "$accent bold"), (f" {label}  ", "$foreground-muted")]
+        return Content.assemble(*pieces)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Choose anew what fits."""
+        self.refresh()
+
+
+def _width(hint: Hint) -> int:
+    return cell_len(hint[0]) + cell_len(hint[1]) + 3
