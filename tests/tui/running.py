@@ -1,0 +1,123 @@
+"""Runs the browser without a terminal, and waits until it has come to rest."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from textual import events
+from textual.pilot import Pilot
+from textual.widget import Widget
+from textual.widgets import Input
+from textual.worker import WorkerCancelled
+
+from hermes_store.config import Config
+from hermes_tui.app import HermesApp
+from hermes_tui.choice import Choice, Opening
+from hermes_tui.screens.browse import BrowseScreen
+from hermes_tui.workers import Workers
+
+NOW = 1_790_000_000.0
+"""What the clock of every test says: Monday, 21 September 2026, 13:33:20 UTC."""
+WIDE = (120, 36)
+PATIENCE = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A text that comes into the field that has the keys in one go, as when it is pasted."""
+
+    text: str
+
+
+Keys = str | Typed
+Script = Callable[[Pilot[Choice]], Awaitable[None]]
+
+
+def make_app(database: Path, *, clock: float | None = NOW, **opening: Any) -> HermesApp:
+    """Return the browser of a file; without a clock it uses the real one."""
+    tick = time.time if clock is None else lambda: clock
+    office = Workers(database, Config(), read_only=bool(opening.get("read_only")))
+    app = HermesApp(office, Opening(database=database, clock=tick, **opening))
+    app.animation_level = "none"
+    return app
+
+
+async def settle(pilot: Pilot[Any]) -> None:
+    """Wait until nothing is under way: no worker runs and no message waits."""
+    while True:
+        await pilot.pause()
+        running = [worker for worker in pilot.app.workers if not worker.is_finished]
+        if not running:
+            return
+        with suppress(WorkerCancelled):
+            await pilot.app.workers.wait_for_complete(running)
+
+
+async def press(pilot: Pilot[Any], *keys: Keys) -> None:
+    """Press keys, each after the one before has had its effect."""
+    await settle(pilot)
+    for each in keys:
+        if isinstance(each, Typed):
+            field = pilot.app.focused
+            assert isinstance(field, Input)
+            field.post_message(events.Paste(each.text))
+        else:
+            await pilot.press(each)
+        await settle(pilot)
+
+
+async def until(pilot: Pilot[Any], condition: Callable[[], object], what: str) -> None:
+    """Wait for something that comes from elsewhere; fail if it does not come."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"waited in vain for: {what}"
+        await pilot.pause(0.02)
+    await settle(pilot)
+
+
+def drive(app: HermesApp, script: Script, size: tuple[int, int] = WIDE) -> Choice | None:
+    """Run the browser along a script; return what it was left with."""
+
+    async def go() -> None:
+        async with app.run_test(size=size, notifications=True) as pilot:
+            await settle(pilot)
+            await script(pilot)
+
+    asyncio.run(go())
+    return app.return_value
+
+
+def main(pilot: Pilot[Any]) -> BrowseScreen:
+    """Return the main screen, whatever lies above it."""
+    return next(each for each in pilot.app.screen_stack if isinstance(each, BrowseScreen))
+
+
+def listed(pilot: Pilot[Any]) -> list[str]:
+    """Return what the list holds, from top to bottom."""
+    return [entry for entry in main(pilot).sessions.listed() if isinstance(entry, str)]
+
+
+def page(pilot: Pilot[Any]) -> list[str]:
+    """Return the lines that are on the screen."""
+    return [strip.text for strip in pilot.app.screen._compositor.render_strips()]
+
+
+def shown(pilot: Pilot[Any]) -> str:
+    """Return all that is on the screen."""
+    return "\n".join(page(pilot))
+
+
+def text_of(widget: Widget) -> str:
+    """Return what a text widget says."""
+    return str(widget.render())
+
+
+def said(pilot: Pilot[Any]) -> list[str]:
+    """Return what was announced at the edge of the screen."""
+    return [note.message for note in pilot.app._notifications]

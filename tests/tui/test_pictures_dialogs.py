@@ -1,0 +1,171 @@
+"""Pictures of everything that opens above the main screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hermes_store.store import Store
+from hermes_tui.choice import State
+from hermes_tui.screens import stats, trash
+from tests.tui import stock
+from tests.tui.conftest import Snap
+from tests.tui.running import Typed, make_app
+
+TITLED = State(session_id="20260921_122746_1b186aa4")
+SIZES = {"wide": (120, 36), "narrow": (80, 24), "tiny": (40, 12)}
+sizes = pytest.mark.parametrize("size", SIZES)
+
+
+@pytest.fixture
+def rounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sizes of files depend on the versions of SQLite and zlib; say something else instead."""
+    for module in (stats, trash):
+        monkeypatch.setattr(module, "byte_size", lambda _: "12.3 KB")
+
+
+# -- rename ------------------------------------------------------------------------------------
+
+
+@sizes
+def test_rename(sample: Path, snap: Snap, size: str) -> None:
+    snap(make_app(sample, state=TITLED), "ctrl+r", size=SIZES[size])
+
+
+def test_rename_clash(sample: Path, snap: Snap) -> None:
+    title = "Review PR4584 for search-api (28)"
+    snap(make_app(sample, state=TITLED), "ctrl+r", Typed(title))
+
+
+def test_rename_too_long(sample: Path, snap: Snap) -> None:
+    snap(make_app(sample, state=TITLED), "ctrl+r", Typed("long " * 25))
+
+
+def test_rename_to_nothing(sample: Path, snap: Snap) -> None:
+    snap(make_app(sample, state=TITLED), "ctrl+r", "backspace")
+
+
+# -- delete ------------------------------------------------------------------------------------
+
+
+@sizes
+def test_delete(sample: Path, snap: Snap, size: str) -> None:
+    snap(make_app(sample, state=TITLED), "tab", "d", size=SIZES[size])
+
+
+def test_delete_several(sample: Path, snap: Snap) -> None:
+    snap(make_app(sample, state=State(session_id=stock.CHAIN)), "tab", "A", "d")
+
+
+def test_delete_part_of_a_chain(sample: Path, snap: Snap) -> None:
+    app = make_app(sample, state=State(session_id=stock.CHAIN))
+    snap(app, "tab", "right", "down", "down", "d")
+
+
+def test_delete_protected(path: Path, snap: Snap) -> None:
+    stock.with_live(path)
+    snap(make_app(path), "tab", "d")
+
+
+# -- prune, export -----------------------------------------------------------------------------
+
+
+@sizes
+def test_prune(sample: Path, snap: Snap, size: str) -> None:
+    snap(make_app(sample), "f2", size=SIZES[size])
+
+
+def test_prune_wrong_filter(sample: Path, snap: Snap) -> None:
+    snap(make_app(sample), "f2", "tab", "tab", "tab", "x")
+
+
+@sizes
+def test_export(sample: Path, snap: Snap, size: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The one folder that has the same name everywhere.
+    monkeypatch.chdir("/")
+    snap(make_app(sample, state=TITLED), "tab", "e", size=SIZES[size])
+
+
+def test_export_selected(sample: Path, snap: Snap, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")
+    snap(make_app(sample, state=TITLED), "tab", "x", "x", "e")
+
+
+# -- trash, saved searches ---------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("rounded")
+def test_trash_empty(sample: Path, snap: Snap) -> None:
+    snap(make_app(sample), "f4")
+
+
+@pytest.mark.usefixtures("rounded")
+@sizes
+def test_trash(sample: Path, snap: Snap, size: str) -> None:
+    stock.fill_trash(sample, stock.CHAIN, TITLED.session_id or "", stock.FAMILY)
+    snap(make_app(sample), "f4", size=SIZES[size])
+
+
+@pytest.mark.usefixtures("rounded")
+def test_trash_purge(sample: Path, snap: Snap) -> None:
+    stock.fill_trash(sample, stock.CHAIN)
+    snap(make_app(sample), "f4", "d")
+
+
+def test_saved_searches_empty(sample: Path, snap: Snap) -> None:
+    snap(make_app(sample), "f6")
+
+
+def test_saved_searches_keep(sample: Path, snap: Snap) -> None:
+    snap(make_app(sample), Typed("docker"), "f6")
+
+
+def test_saved_searches(sample: Path, snap: Snap) -> None:
+    with Store(sample) as store:
+        store.save_search("deployments", "docker deploy after:30d")
+        store.save_search("[/b] odd", "source:telegram [bold]x")
+    snap(make_app(sample), Typed("docker"), "ctrl+s")
+
+
+# -- the rest ----------------------------------------------------------------------------------
+
+
+@sizes
+def test_settings(sample: Path, snap: Snap, size: str) -> None:
+    snap(make_app(sample, keys={"delete": "x", "select": "space"}), "f9", size=SIZES[size])
+
+
+def test_settings_press_a_key(sample: Path, snap: Snap) -> None:
+    snap(make_app(sample), "f9", "tab", "down", "enter")
+
+
+@sizes
+def test_help(sample: Path, snap: Snap, size: str) -> None:
+    snap(make_app(sample), "f1", size=SIZES[size])
+
+
+def test_help_language(sample: Path, snap: Snap) -> None:
+    snap(make_app(sample), "f1", "end")
+
+
+@pytest.mark.usefixtures("rounded")
+@sizes
+def test_stats(sample: Path, snap: Snap, size: str) -> None:
+    snap(make_app(sample), "f3", size=SIZES[size])
+
+
+@pytest.mark.usefixtures("rounded")
+def test_stats_of_a_year(sample: Path, snap: Snap) -> None:
+    snap(make_app(sample), "f3", "right", "right")
+
+
+def test_tags(sample: Path, snap: Snap) -> None:
+    with Store(sample) as store:
+        store.tag(TITLED.session_id or "", "work", "urgent")
+    snap(make_app(sample, state=TITLED), "tab", "t")
+
+
+# Without a text the order is Textual's, which differs from one start to the next.
+def test_palette(sample: Path, snap: Snap) -> None:
+    snap(make_app(sample), "ctrl+p", Typed("dele"))

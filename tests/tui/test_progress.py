@@ -1,0 +1,58 @@
+"""Long work: what the dialog shows, and that stopping leaves everything whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from hermes_store.store import Store
+from hermes_store.upkeep import PruneFilter
+from hermes_tui.screens.progress import GivenUp, ProgressDialog, Work
+from tests.tui.running import NOW, drive, make_app, shown, until
+
+
+def test_the_dialog_shows_how_far_it_is_and_goes_when_it_ends(sample: Path) -> None:
+    work = Work("Cleaning up")
+
+    async def script(pilot: Pilot[Any]) -> None:
+        pilot.app.push_screen(ProgressDialog(work))
+        work.progress("copying", 30, 120)
+        await until(pilot, lambda: "copying" in shown(pilot) and "25%" in shown(pilot), "a quarter")
+        await pilot.press("escape")
+        await until(pilot, lambda: "stopping" in shown(pilot), "the wish to stop")
+        with pytest.raises(GivenUp, match="Cleaning up was stopped"):
+            work.progress("copying", 31, 120)
+        work.ended = True
+        await until(
+            pilot, lambda: not isinstance(pilot.app.screen, ProgressDialog), "the end of the dialog"
+        )
+
+    drive(make_app(sample), script)
+
+
+def test_a_prune_that_is_stopped_loses_nothing(sample: Path) -> None:
+    with Store(sample) as store:
+        before = store.stats()
+        plan = store.plan_prune(PruneFilter(older_than_days=30), NOW)
+        assert plan.sessions > 20
+        work = Work("Cleaning up")
+        steps = 0
+
+        def progress(what: str, done: int, total: int) -> None:
+            nonlocal steps
+            steps += 1
+            if steps == 3:
+                work.stop()
+            work.progress(what, done, total)
+
+        with pytest.raises(GivenUp):
+            store.prune(plan, progress=progress)
+        left = store.stats().sessions
+        assert left > 0
+        while store.trash():
+            store.restore(store.trash()[0].id)
+        after = store.stats()
+        assert (after.sessions, after.messages) == (before.sessions, before.messages)

@@ -1,0 +1,273 @@
+"""Searching while typing: order, newer searches ending older ones, history, completion."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from hermes_store.search.api import Request
+from hermes_store.search.results import Order
+from hermes_store.store import Store
+from hermes_tui.choice import State
+from hermes_tui.screens import browse_search
+from hermes_tui.screens.browse import BrowseScreen
+from hermes_tui.workers import Stopped
+from tests.tui import stock
+from tests.tui.running import NOW, Typed, drive, listed, main, make_app, press, shown, until
+
+
+def test_typing_filters_in_the_order_of_the_store(sample: Path) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        everything = listed(pilot)
+        await press(pilot, *"docker")
+        with Store(sample, read_only=True) as store:
+            request = Request("docker", limit=40, grouped=True, typing=True, now=NOW)
+            wanted = [group.root_id for group in store.search(request).groups]
+        assert len(wanted) > 5
+        assert listed(pilot) == wanted
+        assert "newest first" in shown(pilot)
+        await press(pilot, "ctrl+o")
+        assert "most relevant first" in shown(pilot)
+        await press(pilot, *["backspace"] * 6)
+        assert listed(pilot) == everything
+
+    drive(make_app(sample), script)
+
+
+def test_after_a_pause_the_most_relevant_come_first(sample: Path) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, Typed("docker"))
+        screen = main(pilot)
+        assert screen.found is not None and screen.found.result.order is Order.NEWEST
+        screen._rank()
+        await until(
+            pilot,
+            lambda: screen.found is not None and screen.found.result.order is Order.RELEVANCE,
+            "ranked results",
+        )
+
+    drive(make_app(sample), script)
+
+
+def test_who_has_moved_on_is_not_disturbed_by_ranking(sample: Path) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, Typed("docker"), "down")
+        before = listed(pilot), main(pilot).sessions.current_id()
+        main(pilot)._rank()
+        await press(pilot)
+        assert (listed(pilot), main(pilot).sessions.current_id()) == before
+
+    drive(make_app(sample), script)
+
+
+def test_more_results_come_when_the_end_is_near(
+    sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(browse_search, "PAGE", 5)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        screen = main(pilot)
+        screen.search_bar.text = "docker"
+        await press(pilot)
+        screen.run_search(limit=5)
+        await press(pilot)
+        assert len(listed(pilot)) == 5
+        await press(pilot, *["down"] * 4)
+        assert len(listed(pilot)) > 5
+
+    drive(make_app(sample), script)
+
+
+def test_a_newer_question_ends_the_older_one(sample: Path) -> None:
+    """The older one is told to stop, and its answer goes nowhere even if it has one."""
+    answers: list[str] = []
+    began, stopped_seen = threading.Event(), threading.Event()
+
+    def slow(store: Store, stopped: Stopped) -> str:
+        began.set()
+        for _ in range(4_000):
+            if stopped():
+                stopped_seen.set()
+                break
+            threading.Event().wait(0.005)
+        return "older"
+
+    async def script(pilot: Pilot[Any]) -> None:
+        screen = main(pilot)
+        screen.ask("test", slow, answers.append)
+        await until_began(pilot)
+        screen.ask("test", lambda store, stopped: "newer", answers.append)
+        await until(pilot, lambda: stopped_seen.is_set() and answers, "the newer answer")
+        assert answers == ["newer"]
+
+    async def until_began(pilot: Pilot[Any]) -> None:
+        while not began.is_set():
+            await pilot.pause(0.01)
+
+    drive(make_app(sample), script)
+
+
+def test_only_the_last_of_fast_keys_is_shown(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the keys outran, the list never goes back to an older text."""
+    texts: list[tuple[str, str]] = []
+    show = BrowseScreen._show
+
+    def spy(self: BrowseScreen, found: browse_search.Found, to_top: bool) -> None:
+        show(self, found, to_top)
+        if self.found is not None:
+            texts.append((self.found.text, self.search_bar.text))
+
+    monkeypatch.setattr(BrowseScreen, "_show", spy)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        field = main(pilot).search_bar
+        for end in range(1, len("docker deploy") + 1):
+            field.text = "docker deploy"[:end]
+        await press(pilot)
+        assert texts[-1] == ("docker deploy", "docker deploy")
+        assert all(found == asked for found, asked in texts)
+
+    drive(make_app(sample), script)
+
+
+def test_up_at_the_top_goes_through_history(path: Path) -> None:
+    stock.several(path, "one", "two", "three")
+    with Store(path) as store:
+        store.remember_search("about one")
+        store.remember_search("about two")
+
+    async def script(pilot: Pilot[Any]) -> None:
+        bar, sessions = main(pilot).search_bar, main(pilot).sessions
+        await press(pilot, "down", "up")
+        assert (sessions.cursor, bar.text) == (0, "")
+        await press(pilot, "up")
+        assert bar.text == "about two"
+        assert listed(pilot) == ["two"]
+        await press(pilot, "up")
+        assert bar.text == "about one"
+        await press(pilot, "up")
+        assert bar.text == "about one"
+        await press(pilot, "down", "down")
+        assert bar.text == ""
+
+    drive(make_app(path), script)
+
+
+def test_a_search_that_was_used_is_remembered(path: Path) -> None:
+    stock.several(path, "one", "two")
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, Typed("about one"), "enter")
+
+    drive(make_app(path), script)
+    with Store(path) as store:
+        assert store.search_history() == ("about one",)
+
+
+def test_tab_completes_and_otherwise_moves(sample: Path) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        screen = main(pilot)
+        await press(pilot, *"sour", "tab")
+        assert screen.search_bar.text == "source:"
+        assert screen.search_bar.input.has_focus
+        await press(pilot, *"tele", "tab")
+        assert screen.search_bar.text == "source:telegram"
+        await press(pilot, "tab")
+        assert screen.sessions.has_focus
+        await press(pilot, "tab")
+        assert screen.pane.has_focus_within
+        await press(pilot, "tab")
+        assert screen.search_bar.input.has_focus
+        await press(pilot, "shift+tab")
+        assert screen.pane.has_focus_within
+
+    drive(make_app(sample), script)
+
+
+def test_models_and_tags_of_the_file_are_completed(sample: Path) -> None:
+    with Store(sample) as store:
+        store.tag(stock.CHAIN, "weekend")
+        model = next(usage.model for usage in store.usage_by_model() if usage.model)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        bar = main(pilot).search_bar
+        await press(pilot, Typed("tag:week"), "tab")
+        assert bar.text == "tag:weekend"
+        bar.text = f"model:{model[:4]}"
+        assert bar.complete()
+        assert bar.text.startswith(f"model:{model[:4]}") and len(bar.text) > len("model:") + 4
+
+    drive(make_app(sample), script)
+
+
+def test_escape_clears_then_quits(sample: Path) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        screen = main(pilot)
+        await press(pilot, Typed("docker"), "tab", "tab")
+        assert screen.pane.has_focus_within
+        await press(pilot, "escape")
+        assert screen.sessions.has_focus and screen.search_bar.text == "docker"
+        await press(pilot, "escape")
+        assert screen.search_bar.text == "" and screen.search_bar.input.has_focus
+        await press(pilot, "tab", "escape")
+        assert screen.search_bar.input.has_focus
+        assert pilot.app.is_running
+        await pilot.press("escape")
+        assert not pilot.app.is_running or pilot.app._exit
+
+    assert drive(make_app(sample), script) is None
+
+
+def test_escape_takes_a_selection_back_first(sample: Path) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, "tab", "x", "x")
+        assert len(main(pilot).sessions.selected) == 2
+        await press(pilot, "escape")
+        assert not main(pilot).sessions.selected
+        assert main(pilot).sessions.has_focus
+
+    drive(make_app(sample), script)
+
+
+@pytest.mark.parametrize("focus", ["search", "list"])
+def test_enter_leaves_with_the_tip(sample: Path, focus: str) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        if focus == "list":
+            await press(pilot, "tab")
+        await pilot.press("enter")
+
+    app = make_app(sample, state=State(session_id=stock.FAMILY))
+    choice = drive(app, script)
+    with Store(sample, read_only=True) as store:
+        tip = store.outline(stock.FAMILY).tip_id
+    assert tip != stock.FAMILY
+    assert choice is not None
+    assert (choice.session_id, choice.state) == (tip, State("", stock.FAMILY, "recap"))
+
+
+def test_enter_on_a_segment_leaves_with_that_segment(sample: Path) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, "tab", "right", "down")
+        await pilot.press("enter")
+
+    choice = drive(make_app(sample, state=State(session_id=stock.FAMILY)), script)
+    with Store(sample, read_only=True) as store:
+        segments = [each.session_id for each in store.outline(stock.FAMILY).segments]
+    assert choice is not None
+    assert choice.session_id == segments[1]
+
+
+def test_a_saved_search_is_used(sample: Path) -> None:
+    with Store(sample) as store:
+        store.save_search("deployments", "docker deploy")
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, "f6", "enter")
+        assert main(pilot).search_bar.text == "docker deploy"
+        assert main(pilot).found is not None
+
+    drive(make_app(sample), script)

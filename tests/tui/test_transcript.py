@@ -1,0 +1,224 @@
+"""The transcript: where it opens, what is folded, how it grows, how little of it is laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from hermes_store import SessionDB, messages, sessions
+from hermes_store.models import Message
+from hermes_store.store import Store
+from hermes_tui import blocks
+from hermes_tui.choice import State
+from tests.tui.running import NOW, Typed, drive, main, make_app, page, press, said, shown, until
+
+LONG = 20_000
+OPEN = State(tab="transcript")
+
+
+def talk(path: Path, said: Sequence[dict[str, Any]], session_id: str = "talk") -> None:
+    """Make a file with one conversation, a message every second until a minute ago."""
+    start = NOW - 60 - len(said)
+    with SessionDB(path) as db, db._db.write() as tx:
+        sessions.create(tx, session_id, "cli", started_at=start)
+        for place, message in enumerate(said):
+            messages.append(tx, session_id, message, start + place)
+
+
+def users(texts: Sequence[str]) -> list[dict[str, Any]]:
+    """Return messages that a person said."""
+    return [{"role": "user", "content": text} for text in texts]
+
+
+def test_it_opens_at_its_end(path: Path) -> None:
+    talk(path, users([f"message number {place}" for place in range(300)]))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        assert "message number 299" in shown(pilot)
+        assert "message number 200" not in shown(pilot)
+
+    drive(make_app(path, state=OPEN), script)
+
+
+def test_it_opens_at_the_hit(path: Path) -> None:
+    texts = [f"message number {place}" for place in range(300)]
+    texts[150] = "here is the needle"
+    talk(path, users(texts))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, Typed("needle"))
+        view = main(pilot).transcript
+        assert view.cursor == 150
+        top = view._heights.top(150) - round(view.scroll_y)
+        assert 0 < top < view.size.height // 2
+        for near in ("message number 149", "here is the needle", "message number 151"):
+            assert near in shown(pilot)
+
+    drive(make_app(path, state=OPEN), script)
+
+
+def test_matches_are_gone_through_in_a_circle(path: Path) -> None:
+    places = (20, 150, 280)
+    texts = [f"message number {place}" for place in range(300)]
+    for place in places:
+        texts[place] += " with a needle"
+    talk(path, users(texts))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        view = main(pilot).transcript
+        await press(pilot, Typed("needle"), "tab", "tab")
+        begun = view.cursor
+        assert begun in places
+        seen = []
+        for key in ("n", "n", "n", "N", "N"):
+            await press(pilot, key)
+            seen.append(view.cursor)
+            assert f"message number {view.cursor} with a needle" in shown(pilot)
+        first = places.index(begun)
+        wanted = [places[(first + step) % 3] for step in (1, 2, 3, 2, 1)]
+        assert seen == wanted
+        assert main(pilot).pane.border_subtitle == f"match {(first + 1) % 3 + 1} of 3"
+
+    drive(make_app(path, state=OPEN), script)
+
+
+def test_finding_inside_a_conversation(path: Path) -> None:
+    texts = [f"message number {place}" for place in range(100)]
+    texts[7] = "lucky"
+    talk(path, users(texts))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, "tab", "tab", "slash", Typed("lucky"), "enter")
+        assert main(pilot).transcript.cursor == 7
+        await press(pilot, "slash", Typed("zzqqy"), "enter")
+        assert said(pilot)[-1] == "Nothing in this conversation."
+
+    drive(make_app(path, state=OPEN), script)
+
+
+def test_tools_and_thoughts_open_and_fold(path: Path) -> None:
+    call = {"id": "1", "function": {"name": "terminal", "arguments": '{"command": "make all"}'}}
+    talk(
+        path,
+        [
+            {"role": "user", "content": "please build"},
+            {"role": "assistant", "content": "", "tool_calls": [call], "reasoning": "Hm.\nBuild."},
+            {"role": "tool", "content": "line one\nline two", "tool_name": "terminal"},
+            {"role": "assistant", "content": "**Done**"},
+        ],
+    )
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, "tab", "tab", "home", "down")
+        folded = page(pilot)
+        assert any("▸ terminal" in line and "make all" in line for line in folded)
+        assert any("└ terminal" in line and "2 lines" in line for line in folded)
+        await press(pilot, "enter")
+        assert '"command": "make all"' in shown(pilot) and "▾ terminal" in shown(pilot)
+        await press(pilot, "enter")
+        assert page(pilot) == folded
+        await press(pilot, "z")
+        assert sum("line two" in line for line in page(pilot)) == 1
+        assert not any("line one line two" in line for line in page(pilot))
+        await press(pilot, "z")
+        assert page(pilot) == folded
+        assert "**" not in shown(pilot), "answers are Markdown"
+
+    drive(make_app(path, state=OPEN), script)
+
+
+def test_copying_the_marked_message(path: Path) -> None:
+    talk(path, users(["first", "second"]))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, "tab", "tab", "home", "c")
+        assert pilot.app.clipboard == "first"
+
+    drive(make_app(path, state=OPEN), script)
+
+
+@pytest.mark.usefixtures("watchful")
+def test_at_its_end_it_grows_with_the_conversation(path: Path) -> None:
+    talk(path, users([f"message number {place}" for place in range(50)]))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        with SessionDB(path) as db:
+            db.append_message("talk", "assistant", "the latest word", timestamp=NOW - 5)
+        await until(pilot, lambda: "the latest word" in shown(pilot), "the new message")
+
+    drive(make_app(path, state=OPEN), script)
+
+
+@pytest.mark.usefixtures("watchful")
+def test_further_up_it_stays_where_it_is(path: Path) -> None:
+    talk(path, users([f"message number {place}" for place in range(50)]))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        view = main(pilot).transcript
+        await press(pilot, "tab", "tab", "home")
+        before = round(view.scroll_y)
+        with SessionDB(path) as db:
+            db.append_message("talk", "assistant", "the latest word", timestamp=NOW - 5)
+
+        def grown() -> bool:
+            return view.outline is not None and len(view.outline.message_ids) == 51
+
+        await until(pilot, grown, "the new message")
+        assert round(view.scroll_y) == before and view.cursor == 0
+        await press(pilot, "f")
+        assert "the latest word" in shown(pilot)
+
+    drive(make_app(path, state=OPEN), script)
+
+
+def test_a_long_one_is_not_read_through(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening 20,000 messages reads and lays out a few screens of them."""
+    talk(path, users([f"message number {place}" for place in range(LONG)]))
+    read: list[int] = []
+    laid_out: list[int] = []
+    by_id, lay_out = Store.messages_by_id, blocks.lay_out
+
+    def counting_read(self: Store, ids: Sequence[int]) -> list[Message]:
+        read.extend(ids)
+        return by_id(self, ids)
+
+    def counting_layout(message: Message, *more: Any) -> Any:
+        laid_out.append(message.id)
+        return lay_out(message, *more)
+
+    monkeypatch.setattr(Store, "messages_by_id", counting_read)
+    monkeypatch.setattr(blocks, "lay_out", counting_layout)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        assert f"message number {LONG - 1}" in shown(pilot)
+        assert 0 < len(read) < 300
+        assert 0 < len(laid_out) < 300
+        read.clear()
+        laid_out.clear()
+        await press(pilot, "tab", "tab", "home")
+        assert "message number 0" in shown(pilot)
+        assert len(read) < 300
+        assert len(laid_out) < 300
+
+    drive(make_app(path, state=OPEN), script)
+
+
+def test_the_middle_of_a_long_one_is_reached(path: Path) -> None:
+    texts = [f"message number {place}" for place in range(2_000)]
+    texts[1_000] = "the needle"
+    talk(path, users(texts))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        view = main(pilot).transcript
+        await press(pilot, Typed("needle"), "tab", "tab", *["pageup"] * 3, *["pagedown"] * 3)
+        assert "message number 999" in shown(pilot)
+        await press(pilot, *["down"] * 12)
+        assert f"message number {view.cursor}" in shown(pilot)
+        await press(pilot, "end")
+        assert "message number 1999" in shown(pilot)
+
+    drive(make_app(path, state=OPEN), script)
