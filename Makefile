@@ -5,14 +5,16 @@ BIN := $(VENV)/bin
 SCALE ?= S
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-peer bench fmt check clean
+.PHONY: help demo test test-peer bench bench-browser pictures fmt check clean
 
 help:
-	@echo "make demo       open the browser on generated sample data (for now: list it)"
+	@echo "make demo       open the browser on generated sample data"
 	@echo "make test       lint, types, architecture and tests"
 	@echo "make check      lint and types only"
 	@echo "make test-peer  the tests that run against the real hermes-agent"
 	@echo "make bench      measure, side by side with the real hermes-agent"
+	@echo "make bench-browser  measure the browser alone, on 100,000 sessions"
+	@echo "make pictures   take the pictures of the README from the real program"
 	@echo "make fmt        format the code"
 
 $(READY): pyproject.toml hermes_store/version.py
@@ -37,6 +39,12 @@ test-peer: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench --scale $(SCALE)
+
+bench-browser: $(READY)
+	$(BIN)/python -m bench.browser
+
+pictures: $(READY)
+	$(BIN)/python docs/pictures/make.py
 
 fmt: $(READY)
 	$(BIN)/ruff check --fix .

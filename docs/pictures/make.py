@@ -1,0 +1,88 @@
+"""Make the pictures of the README from the real program: `make pictures`.
+
+Runs the browser on sample data with a standing clock, presses some keys, and saves what is on
+screen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from textual.worker import WorkerCancelled
+
+from hermes_store.config import Config, ModelConfig
+from hermes_store.sample.generate import create
+from hermes_tui.app import HermesApp
+from hermes_tui.choice import Opening
+from hermes_tui.cli.partner import conversation_maker
+from hermes_tui.conversation.loopback import DemoServer
+from hermes_tui.widgets.prompt import Prompt
+from hermes_tui.workers import Workers
+
+NOW = 1_790_000_000.0
+HERE = Path(__file__).resolve().parent
+SIZE = (120, 34)
+
+PICTURES: dict[str, list[str]] = {
+    "browse": [],
+    "search": [*"docker deploy", "tab", "2"],
+    "lineage": [*"is:compressed", "tab", "right", "3"],
+    "prune": ["f2"],
+    "figures": ["f3"],
+}
+
+
+async def _settle(app: HermesApp, pilot: object) -> None:
+    with suppress(WorkerCancelled):
+        await app.workers.wait_for_complete()
+    await pilot.pause(0.2)  # type: ignore[attr-defined]
+
+
+async def _take(name: str, keys: list[str], database: Path) -> None:
+    opening = Opening(database=database, clock=lambda: NOW, demo=True)
+    app = HermesApp(Workers(database, Config()), opening)
+    async with app.run_test(size=SIZE) as pilot:
+        await _settle(app, pilot)
+        for key in keys:
+            await pilot.press("space" if key == " " else "colon" if key == ":" else key)
+            await _settle(app, pilot)
+        await pilot.pause(1.2)
+        await _settle(app, pilot)
+        app.save_screenshot(f"{name}.svg", path=str(HERE))
+
+
+async def _take_chat(database: Path, base_url: str) -> None:
+    model = ModelConfig(default="demo", base_url=base_url)
+    config = Config(model=model)
+    make = conversation_maker(database, config, {"OPENAI_API_KEY": "demo"}, lambda: NOW)
+    opening = Opening(database=database, clock=lambda: NOW, open_chat=make, chat_first=True)
+    app = HermesApp(Workers(database, config), opening)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await _settle(app, pilot)
+        app.screen.query_one(Prompt).replace_text("What did we say about docker?")
+        await pilot.press("enter")
+        for _ in range(20):
+            await _settle(app, pilot)
+        app.save_screenshot("chat.svg", path=str(HERE))
+
+
+def main() -> None:
+    """Take all pictures."""
+    os.environ |= {"TZ": "UTC", "COLORTERM": "truecolor"}
+    with tempfile.TemporaryDirectory() as folder:
+        database = Path(folder) / "state.db"
+        create(database, 120, now=NOW)
+        for name, keys in PICTURES.items():
+            asyncio.run(_take(name, keys, database))
+            print(HERE / f"{name}.svg")
+        with DemoServer() as server:
+            asyncio.run(_take_chat(database, server.base_url))
+        print(HERE / "chat.svg")
+
+
+if __name__ == "__main__":
+    main()
