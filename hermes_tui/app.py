@@ -46,6 +46,19 @@ class Talks(Protocol):
         """Leave the program."""
 
 
+def _take_sizes_in_turn(loop: asyncio.AbstractEventLoop) -> None:
+    """Have Textual look at a new size of the terminal only between two events.
+
+    Its handler runs wherever the program happens to be, even inside itself: a window that is
+    dragged could then leave an old size as the last word.
+    """
+    handler = signal.getsignal(signal.SIGWINCH)
+    if callable(handler):
+        look = partial(handler, signal.SIGWINCH, None)
+        loop.add_signal_handler(signal.SIGWINCH, look)
+        look()
+
+
 def _palette() -> type[Provider]:
     """Return the palette's commands; loaded when the palette first opens."""
     from hermes_tui.commands import Actions
@@ -98,6 +111,7 @@ class HermesApp(App[Choice]):
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, partial(self.exit, return_code=128 + number))
+            _take_sizes_in_turn(loop)
 
     async def on_event(self, event: events.Event) -> None:
         """Keep what is typed too early; Textual would lose it, or find the screen half made."""
