@@ -27,9 +27,11 @@ PATIENCE = 20.0
 """Seconds after which something that should happen counts as not happening."""
 
 # A session of its own with this terminal as the controlling one, so that Ctrl+C, hang-up and
-# window changes arrive as they do in real life. Not a preexec_fn: the test has threads.
+# window changes arrive as they do in real life, also when the tests themselves run in the
+# background, where a shell has Ctrl+C ignored. Not a preexec_fn: the test has threads.
 _START = (
-    "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(2, termios.TIOCSCTTY, 0); "
+    "import fcntl, os, signal, sys, termios; os.setsid(); fcntl.ioctl(2, termios.TIOCSCTTY, 0); "
+    "signal.signal(signal.SIGINT, signal.SIG_DFL); "
     "os.execvpe(sys.argv[1], sys.argv[1:], os.environ)"
 )
 
