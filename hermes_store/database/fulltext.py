@@ -25,6 +25,13 @@ WORDS_VIEW = "message_words"
 TRIGRAM_VIEW = "message_cjk"
 FLOOR_KEY = "hermes_sessions_fts_floor"
 
+PARTS_BEFORE_MERGE = 8
+"""How many parts of a size FTS5 lets come together before a write merges them; by itself four.
+
+Appending is a tenth faster for it and its longest pause several times shorter; searching takes
+as long as before, for all that it looks into twice as many parts.
+"""
+
 # Rows that one rebuild step reads at most; about 0.1 s of indexing for ordinary messages.
 STEP_ROWS = 500
 STEP_BYTES = 1_500_000
@@ -190,6 +197,10 @@ def create(con: apsw.Connection, *, rebuilding: bool = False) -> None:
     """Create the layout with empty indexes. Runs inside a transaction."""
     for sql in (*VIEWS.values(), *TABLES.values(), *triggers(rebuilding=rebuilding).values()):
         con.execute(sql)
+    for table in TABLES:
+        con.execute(
+            f"INSERT INTO {table}({table}, rank) VALUES('automerge', ?)", (PARTS_BEFORE_MERGE,)
+        )
 
 
 def start_rebuild(con: apsw.Connection) -> None:
