@@ -148,7 +148,8 @@ class _Runner:
         """Count matches without reading them, up to a limit; else say what was seen."""
         if not more:
             return Count(seen, True)
-        counted = running.count(COUNT_UP_TO) if self._request.count else None
+        wanted = self._request.count and not (self._request.typing and running.is_slow)
+        counted = running.count(COUNT_UP_TO) if wanted else None
         if counted is None or counted < seen:
             return Count(seen, False)
         exact = counted <= COUNT_UP_TO and running.single_tier

@@ -39,6 +39,8 @@ class Cover:
     """Whether everything found is a match, so that no text need be read."""
     vocabulary: bool = False
     """Whether the look-ups only know messages that the vocabulary covers."""
+    slow: bool = False
+    """Whether the index has to gather all matches, however many, before it gives the first."""
 
 
 SCAN = Cover(scan=True, exact=False)
@@ -162,7 +164,7 @@ class Planner:
             if found is not None and len(found) <= MAX_TERMS:
                 return _any_of([leaf.tokens[0], *found], exact=True)
         if len(leaf.tokens[-1]) >= NATIVE_PREFIX:
-            return Cover(words=f"{phrase} *")
+            return Cover(words=f"{phrase} *", slow=True)
         return SCAN
 
     def _cjk(self, leaf: Leaf) -> Cover:
@@ -275,6 +277,7 @@ def _either(covers: Sequence[Cover]) -> Cover:
         trigram=" OR ".join(trigrams) or None,
         exact=all(cover.exact for cover in covers),
         vocabulary=any(cover.vocabulary for cover in covers),
+        slow=any(cover.slow for cover in covers),
     )
 
 
@@ -284,6 +287,7 @@ def _all(table: str, covers: Sequence[Cover]) -> Cover:
     joined = Cover(
         exact=all(cover.exact for cover in covers),
         vocabulary=any(cover.vocabulary for cover in covers),
+        slow=any(cover.slow for cover in covers),
     )
     if table == "words":
         return replace(joined, words=expression)

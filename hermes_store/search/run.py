@@ -21,7 +21,7 @@ from hermes_store.search.matching import Candidate, satisfies
 from hermes_store.search.plan import Cover, Planner, Tier
 from hermes_store.search.query import And, Diagnostic, Field, Node, Not, Or, Text
 from hermes_store.search.results import Hit
-from hermes_store.search.rows import Found, Rows
+from hermes_store.search.rows import SCAN_STEP, Found, Rows
 from hermes_store.search.snippet import Highlighter, excerpt, wanted_texts
 from hermes_store.search.stopping import Stop
 from hermes_store.search.terms import Kind, Tokenize, tokenizer
@@ -186,7 +186,9 @@ class Search:
             high = self._covered
             yield self.rows.since(high + 1), False
             yield self.rows.with_ids([i for i in overlong if i <= high]), False
-        if cover.words:
+        if cover.words and cover.slow and not self._oldest_first:
+            yield self._newest_first(tier, floor, high), True
+        elif cover.words:
             found = self.rows.lookup(WORDS, cover.words, floor, high, exact=cover.exact)
             yield found, cover.exact
         if cover.trigram:
@@ -194,6 +196,18 @@ class Search:
             yield found, cover.exact
         if floor:
             yield self.rows.scan(0, floor - 1, *self._cheap_test()), False
+
+    def _newest_first(self, tier: Tier, low: int, high: int) -> Iterator[Found]:
+        """Yield a slow look-up's matches, those in the newest messages without asking the index.
+
+        What so many words match is mostly found right there.
+        """
+        cover = tier.cover
+        assert cover.words is not None
+        edge = max(low, self._newest - SCAN_STEP)
+        yield from self._tested(self.rows.scan(edge, high, *self._cheap_test()), tier)
+        older = self.rows.lookup(WORDS, cover.words, low, edge - 1, exact=cover.exact)
+        yield from older if cover.exact else self._tested(older, tier)
 
     def _overlong(self, tier: Tier) -> list[int] | None:
         """Return the messages with words too long to list; the last tier looks at all of them."""
@@ -273,6 +287,11 @@ class Search:
             with self.stop.watching(self._tx.connection):
                 counted = self.rows.count(*lookup, up_to)
         return counted
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether asking the index, even for a count, means gathering all matches."""
+        return self._few is None and self._first_tier.cover.slow
 
     @property
     def has_short_cjk(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 
 from hermes_store import Store
 from hermes_store.content import MARKER
-from hermes_store.search import api, plan
+from hermes_store.search import api, plan, run
 from hermes_store.search.api import Request
+from hermes_store.search.results import Order
 from hermes_store.search.vocabulary import Vocabulary
 from tests.store.search import corpus
 from tests.store.search.corpus import Judge, found
@@ -86,10 +88,33 @@ def test_small_limits_change_nothing(
     for module in TAIL_MODULES:
         monkeypatch.setattr(module, "TAIL_ROWS", 3)
     monkeypatch.setattr(plan, "MAX_TERMS", 5)
+    monkeypatch.setattr(run, "SCAN_STEP", 20)
     with LAYOUTS[name](tmp_path / "state.db", corpus.some_messages(SEED + 1, MESSAGES)) as store:
         with store._db.read() as tx:
             judge = Judge(corpus.scan(tx))
         assert not complaints(store, judge, corpus.some_needles(judge.said, SEED, NEEDLES))
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_beginning_of_very_many_words_is_found_in_new_and_old_messages(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "MAX_TERMS", 5)
+    monkeypatch.setattr(run, "SCAN_STEP", 20)
+    said = [
+        {"role": "user", "content": f"{'snap' if place % 3 else 'other'}{place} taken"}
+        for place in range(100)
+    ]
+    wanted = [place + 1 for place in range(100) if place % 3]
+    with LAYOUTS[name](tmp_path / "state.db", said) as store:
+        for text in ("sna", "taken snap"):
+            asked = Request(text, typing=True, limit=200)
+            result = store.search(asked)
+            assert [hit.message_id for hit in result.hits] == wanted[::-1]
+            oldest = store.search(replace(asked, order=Order.OLDEST))
+            assert [hit.message_id for hit in oldest.hits] == wanted
+            few = store.search(replace(asked, limit=5)).messages
+            assert few.number == len(wanted) if few.exact else few.number <= len(wanted)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

@@ -24,7 +24,7 @@ def _fill(db: SessionDB, number: int) -> None:
     said = [
         {
             "role": "tool" if place % 7 == 0 else "user",
-            "content": f"common words of a message, topic{place % 40} and number {place}"
+            "content": f"common words of a message, topic{place % 40}, number {place}, shard{place}"
             + (" 前回の設定" if place % 10 == 0 else ""),
         }
         for place in range(number)
@@ -53,6 +53,7 @@ SEARCHES: dict[str, Action] = {
     "a common word": keystroke("common"),
     "a word being typed": keystroke("comm"),
     "a few letters": keystroke("co"),
+    "a beginning of very many words": keystroke("shar"),
     "two words": keystroke("common topic7"),
     "a phrase": keystroke('"common words"'),
     "a part of a word": keystroke("essag", relax=False),
@@ -118,6 +119,17 @@ def test_no_plan_reads_all_messages(stores: Stores, name: str) -> None:
             if "messages_fts_config" in line:
                 continue  # FTS5 reads its own few settings when a connection first uses it
             assert not line.startswith(("SCAN m", "SCAN s ", "SCAN sessions")), plan
+
+
+def test_a_beginning_of_very_many_words_is_found_without_gathering_them(stores: Stores) -> None:
+    """FTS5 would put the places of all those words in order before it gave the first."""
+    lines = [
+        line
+        for plan in Work(stores[1], SEARCHES["a beginning of very many words"]).plans()
+        for line in plan
+    ]
+    assert any(line.startswith("SEARCH m USING INTEGER PRIMARY KEY") for line in lines)
+    assert not any(line.startswith("SCAN f VIRTUAL TABLE") for line in lines), lines
 
 
 def test_a_page_of_a_common_word_takes_few_steps(stores: Stores) -> None:
