@@ -1,7 +1,8 @@
-"""What a long list of conversations needs: all ids in order, and the rows of the visible ones.
+"""What a long list of conversations needs: all ids in order, and how many are left out.
 
 The ids of everything are cheap (a walk through one index) and make a list that scrolls from the
-newest to the oldest without gaps; a row is only put together when it is looked at.
+newest to the oldest without gaps; a row (see `list_rows`) is only put together when it is
+looked at.
 """
 
 from __future__ import annotations
@@ -11,18 +12,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from hermes_store import deletion, lineage, listing, sessions
+from hermes_store import deletion, lineage, listing
 from hermes_store.database.activity import edge as edge_sql
 from hermes_store.database.transaction import Transaction
-from hermes_store.models import Edge, Session
+from hermes_store.models import Edge
 from hermes_store.overview import (
     Entry,
     Grouping,
     Heading,
     Hidden,
-    ListRow,
     Sort,
-    Status,
     View,
     Weight,
 )
@@ -303,87 +302,7 @@ def hidden_counts(
     return {Hidden(kind): number for kind, number in rows if kind not in kinds}
 
 
-# -- rows --------------------------------------------------------------------------------------
-
-
-def rows(tx: Transaction, ids: Sequence[str], now: float) -> list[ListRow]:
-    """Return the rows of some conversations, in the order asked for; what is gone is left out."""
-    found = {
-        row[0]: row
-        for row in tx.rows(
-            f"SELECT {sessions.columns(tx, 's')}, {listing.extras(tx)}, "
-            f"{'a.edge' if tx.caps.activity else edge_sql('s', 'p')} "
-            f"FROM json_each(?) wanted CROSS JOIN {_joined(tx)} ",
-            (json.dumps(list(ids)),),
-        )
-    }
-    below = dict(
-        tx.rows(
-            "SELECT parent_session_id, COUNT(*) FROM sessions "
-            f"WHERE parent_session_id IN {_LISTED} AND id <> parent_session_id GROUP BY 1",
-            (json.dumps(list(ids)),),
-        )
-    )
-    return [_row(tx, found[each], below.get(each, 0), now) for each in ids if each in found]
-
-
-def _joined(tx: Transaction) -> str:
-    if tx.caps.activity:
-        return (
-            "sessions s ON s.id = wanted.value CROSS JOIN session_activity a ON a.session_id = s.id"
-        )
-    return "sessions s ON s.id = wanted.value LEFT JOIN sessions p ON p.id = s.parent_session_id"
-
-
-def _row(tx: Transaction, row: tuple[Any, ...], below: int, now: float) -> ListRow:
-    root = sessions.from_row(row)
-    last, preview_id, beginning, edge = row[sessions.WIDTH : sessions.WIDTH + 4]
-    members: tuple[str, ...] = (root.id,)
-    tip, total = root, root.message_count
-    if root.end_reason == "compression":
-        members = lineage.chain(tx, root.id)
-        tip = sessions.get(tx, lineage.compression_tip(tx, root.id))
-        listed = json.dumps(members)
-        total, last = tx.one(
-            f"SELECT SUM(COALESCE(s.message_count, 0)), MAX({listing.COMPUTED_LAST}) "
-            f"FROM sessions s WHERE s.id IN {_LISTED}",
-            (listed,),
-        ) or (total, last)
-        below = tx.value(
-            f"SELECT COUNT(*) FROM sessions WHERE parent_session_id IN {_LISTED} "
-            f"AND id NOT IN {_LISTED}",
-            (listed, listed),
-        )
-    return ListRow(
-        id=root.id,
-        tip_id=tip.id,
-        title=tip.title or root.title,
-        preview=listing.preview(tx, preview_id, beginning),
-        source=root.source,
-        model=tip.model or root.model,
-        started_at=root.started_at,
-        last_active=last,
-        message_count=total,
-        status=status(tip, last, silent=not total and preview_id is None, now=now),
-        edge=Edge(edge),
-        segments=len(members),
-        relatives=below,
-        archived=root.archived,
-    )
-
-
-def status(tip: Session, last_active: float, *, silent: bool, now: float) -> Status:
-    """Return how a conversation stands, from its newest session."""
-    if tip.ended_at is None and now - last_active < deletion.IN_USE_SECONDS:
-        return Status.LIVE
-    if silent:
-        return Status.EMPTY
-    reason = tip.end_reason or ""
-    if any(word in reason for word in ("error", "fail", "crash")):
-        return Status.ERROR
-    if tip.ended_at is None or "interrupt" in reason:
-        return Status.INTERRUPTED
-    return Status.DONE
+# -- how much ---------------------------------------------------------------------------------
 
 
 def weigh(tx: Transaction, session_ids: Sequence[str], now: float) -> Weight:

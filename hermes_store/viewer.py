@@ -51,10 +51,10 @@ class Viewer(Keeper):
 
     def list_rows(self, ids: Sequence[str], *, now: float) -> list[ListRow]:
         """Return the rows of some conversations, marks included."""
-        from hermes_store import browsing
+        from hermes_store import list_rows
 
         with self._db.read() as tx:
-            rows = browsing.rows(tx, ids, now)
+            rows = list_rows.rows(tx, ids, now)
             marked = self._marked(tx)
         if not marked:
             return rows

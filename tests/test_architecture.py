@@ -52,6 +52,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "services": (
         "hermes_store.browsing",
+        "hermes_store.list_rows",
         "hermes_store.companion",
         "hermes_store.continuation",
         "hermes_store.copies",

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hermes_store import SessionDB, Store, browsing
+from hermes_store import SessionDB, Store, browsing, list_rows
 from hermes_store.database.transaction import Transaction
 from hermes_store.models import Edge
 from hermes_store.overview import Grouping, Heading, Hidden, ListRow, Sort, View
@@ -86,7 +86,7 @@ def check(tx: Transaction, plain: PlainList, view: View) -> None:
 def check_rows(tx: Transaction, plain: PlainList) -> list[ListRow]:
     """Compare the rows of everything that can be listed."""
     starts = [each.id for each in plain.starts()]
-    rows = browsing.rows(tx, starts, NOW)
+    rows = list_rows.rows(tx, starts, NOW)
     assert [each.id for each in rows] == starts
     for each in rows:
         start = plain.by_id[each.id]

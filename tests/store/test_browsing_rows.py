@@ -292,7 +292,8 @@ def test_a_list_walks_its_index_and_scans_no_table(
     assert "idx_session_activity_list" in listed[0]
     assert "USE TEMP B-TREE FOR ORDER BY" not in listed
     for line in [*listed[1:], *(line for plan in others for line in plan)]:
-        assert not line.startswith("SCAN") or "VIRTUAL TABLE" in line
+        # What a recursion has found so far is a table of its own, as long as the chains.
+        assert not line.startswith("SCAN") or "VIRTUAL TABLE" in line or line == "SCAN chain"
 
 
 def test_the_whole_list_is_in_order_and_complete(stores: tuple[SessionDB, SessionDB]) -> None:
