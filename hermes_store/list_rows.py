@@ -112,7 +112,7 @@ def _row(
     tip = _tip(first, others)
     members = (first, *others)
     ids = {each.id for each in members}
-    inside = sum(each.parent in ids - {each.id} for each in members)
+    inside = sum(each.parent in ids and each.parent != each.id for each in members)
     total = sum(each.messages for each in members)
     last = max(each.last_active for each in members)
     return ListRow(

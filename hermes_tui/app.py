@@ -27,6 +27,7 @@ from hermes_tui.workers import Workers
 
 if TYPE_CHECKING:
     from textual.command import Provider
+    from textual.dom import DOMNode
 
     from hermes_tui.messages import OpenBrowser, OpenChat
     from hermes_tui.screens.chat import ChatScreen
@@ -94,6 +95,7 @@ class HermesApp(App[Choice]):
         for theme in themes.OWN:
             self.register_theme(theme)
         self.theme = opening.theme
+        self.stylesheet.set_variables(self.get_css_variables())
         self.set_keymap(dict(opening.keys))
 
     def get_default_screen(self) -> Screen[Choice]:
@@ -104,6 +106,16 @@ class HermesApp(App[Choice]):
         ):
             screen.add_class([name for least, name in steps if room >= least][-1])
         return screen
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """Style everything anew; before the first picture it is styled with this theme anyway."""
+        if self._early is None:
+            super().refresh_css(animate)
+
+    def update_styles(self, node: DOMNode, animate: bool = True) -> None:
+        """Style a part anew; see `refresh_css`."""
+        if self._early is None or not isinstance(node, Screen):
+            super().update_styles(node, animate)
 
     def on_mount(self) -> None:
         """Give the terminal back when told to end, or when its window is closed."""
