@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hermes_store.database.transaction import Transaction
@@ -60,8 +59,7 @@ class Viewer(Keeper):
             return rows
         marks = self._marks.of([row.id for row in rows])
         return [
-            replace(
-                row,
+            row._replace(
                 pinned=marks[row.id].pinned,
                 archived=marks[row.id].archived,
                 tags=marks[row.id].tags,

@@ -8,7 +8,6 @@ the time. This module must not import Textual.
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -35,7 +34,7 @@ def read_head(store: Store, view: View, now: float) -> Head:
     """Read the beginning of a list; a good guess where working it all out takes a while."""
     guess: list[Entry] = [*store.list_first_guess()] if view == View() else []
     limit = min(view.limit or HEAD, HEAD)
-    found = guess or list(islice(store.list_entries(replace(view, limit=limit), now=now), HEAD))
+    found = guess or list(islice(store.list_entries(view._replace(limit=limit), now=now), HEAD))
     ids = [entry for entry in found[:FIRST_ROWS] if isinstance(entry, str)]
     return Head(found, store.list_rows(ids, now=now))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -64,6 +65,7 @@ def _dispatch(arguments: list[str]) -> int:
         return _verb("insights", "hermes insights", arguments[1:])
     from hermes_tui.cli import neighbour, resume
 
+    gc.enable()
     if resume.is_meant(arguments):
         return resume.run(arguments)
     if first == "chat" or (not arguments and neighbour.agent_command() is None):
@@ -138,6 +140,7 @@ def _verb(name: str, usage: str, arguments: list[str]) -> int:
     if unknown:
         options.query += unknown  # `search python -java`: what is no flag is searched for
     context = surroundings.from_options(options)
+    gc.enable()
     code: int = module.run(options, context)
     context.printer.flush()
     return code

@@ -250,23 +250,23 @@ class ListPart(BrowseBase):
         """Sort by the next criterion."""
         choices = list(Sort)
         chosen = choices[(choices.index(self.view.sort) + 1) % len(choices)]
-        self.set_view(replace(self.view, sort=chosen))
+        self.set_view(self.view._replace(sort=chosen))
         self.say(f"Sorted by {chosen.value}.")
 
     def action_group(self) -> None:
         """Group by the next criterion."""
         choices = list(Grouping)
         chosen = choices[(choices.index(self.view.group) + 1) % len(choices)]
-        self.set_view(replace(self.view, group=chosen))
+        self.set_view(self.view._replace(group=chosen))
         self.say(f"Grouped by {chosen.value}." if chosen is not Grouping.NONE else "Not grouped.")
 
     def action_hidden(self) -> None:
         """Show everything, or hide again what is hidden by default."""
         if self.view.shown:
-            self.set_view(replace(self.view, shown=frozenset()))
+            self.set_view(self.view._replace(shown=frozenset()))
             self.say("Cron, sub-agents, archived and empty conversations are hidden.")
         else:
-            self.set_view(replace(self.view, shown=frozenset(Hidden)))
+            self.set_view(self.view._replace(shown=frozenset(Hidden)))
             self.say("Everything is shown.")
 
     # -- selecting and folding -------------------------------------------------------------

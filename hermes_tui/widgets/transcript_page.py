@@ -124,12 +124,12 @@ class TranscriptPage(LineView):
         there = bool(ids) and ids[-1] == DRAFT
         if draft is None:
             if there:
-                self.grow(replace(self.outline, message_ids=ids[:-1]))
+                self.grow(self.outline._replace(message_ids=ids[:-1]))
             return
         self._messages[DRAFT] = replace(draft, id=DRAFT)
         self._strips.discard(DRAFT)
         if not there:
-            self.grow(replace(self.outline, message_ids=ids + array("q", [DRAFT])))
+            self.grow(self.outline._replace(message_ids=ids + array("q", [DRAFT])))
         elif self.is_at_end():
             self.to_end()
         else:

@@ -74,7 +74,7 @@ def check(tx: Transaction, plain: PlainList, view: View) -> None:
     assert entries == plain.entries(view)
     hidden = browsing.hidden_counts(tx, view, archived=plain.archived)
     assert hidden == plain.hidden_counts(view)
-    every = list(browsing.entries(tx, replace(view, limit=None), archived=plain.archived, now=NOW))
+    every = list(browsing.entries(tx, view._replace(limit=None), archived=plain.archived, now=NOW))
     listed = [entry for entry in every if isinstance(entry, str)]
     starts = [each for each in plain.starts() if view.source in (None, each.source)]
     assert len(listed) + sum(hidden.values()) == len(starts)
