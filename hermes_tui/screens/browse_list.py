@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,16 +40,25 @@ class ListPart(BrowseBase):
         self._load_seconds = 0.0
         self._loaded_at: float | None = None
         self._reload_planned = False
+        self._begun = False
 
     def on_mount(self) -> None:
-        """Begin: the first rows, then everything, then watch for changes."""
+        """Show the first rows, and go on once they are painted.
+
+        Threads that read at the same time would make the first picture take twice as long.
+        """
         if self.office.head is not None and self._by_activity:
             self.entries = self.office.head.entries
             self._show_list(self.office.head.rows)
-            # Only then: threads that read at the same time would hold up the first picture.
-            self.call_after_refresh(self._load_all)
+            self.call_after_refresh(self._begin, self._load_all)
         else:
-            self.load()
+            self._begin(self.load)
+
+    def _begin(self, load: Callable[[], None]) -> None:
+        """Show the marked conversation, read the list, and watch for changes."""
+        self._begun = True
+        self.follow_if_moved()
+        load()
         self.office.watch(self)
 
     @property
@@ -128,7 +138,8 @@ class ListPart(BrowseBase):
             self._go_to_wanted()
         self.show_header()
         self.show_emptiness()
-        self.follow_if_moved()
+        if self._begun:
+            self.follow_if_moved()
 
     def _go_to_wanted(self) -> None:
         """Mark the session that was marked before, once, if it has come into the list."""
