@@ -144,10 +144,10 @@ class Viewer(Keeper):
         typing: bool = False,
     ) -> tuple[array[int], Highlighter]:
         """Return the messages of a page that match a search text, and what marks the places."""
-        from hermes_store import reading
+        from hermes_store import page_matches
 
         with self._db.read() as tx:
-            return reading.matches(tx, page, text, cancelled=cancelled, typing=typing)
+            return page_matches.matches(tx, page, text, cancelled=cancelled, typing=typing)
 
     def quick_recap(self, session_id: str, limits: Limits | None = None) -> Recap:
         """Return the recap of a session without reading all of a long one."""

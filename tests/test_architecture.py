@@ -53,6 +53,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "services": (
         "hermes_store.browsing",
         "hermes_store.list_rows",
+        "hermes_store.page_matches",
         "hermes_store.companion",
         "hermes_store.continuation",
         "hermes_store.copies",
@@ -93,6 +94,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "hermes_tui.choice",
         "hermes_tui.clipboard",
         "hermes_tui.completion",
+        "hermes_tui.entries",
         "hermes_tui.keymap",
         "hermes_tui.markdown",
         "hermes_tui.messages",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from pathlib import Path
 
 import apsw
@@ -34,8 +35,6 @@ def guard_close(con: apsw.Connection) -> None:
     SQLite removes the log when it believes to be the last user, and it is wrong when another
     process has lost its locks on the file. Either guard prevents it; both cost nothing.
     """
-    import ctypes
-
     con.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-    keep = ctypes.c_int(1)
-    con.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, ctypes.addressof(keep))
+    keep = array("i", [1])  # SQLite wants the address of an int; ctypes is slow to load
+    con.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, keep.buffer_info()[0])

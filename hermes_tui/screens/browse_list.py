@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from hermes_store.store import Store
 from hermes_store.text import clean
 from hermes_tui import render
 from hermes_tui.choice import Opening
+from hermes_tui.entries import Entries
 from hermes_tui.first_page import FIRST_ROWS, Head, read_head
 from hermes_tui.messages import RowsWanted, StoreChanged
 from hermes_tui.screens.browse_base import BrowseBase
@@ -25,7 +26,7 @@ RETRY_SECONDS = 1.0
 REST = 20
 """A reload of everything may take this part of the time between two."""
 
-Loaded = tuple[list[Entry], list[ListRow]]
+Loaded = tuple[Entries, list[ListRow]]
 
 
 class ListPart(BrowseBase):
@@ -33,7 +34,7 @@ class ListPart(BrowseBase):
 
     def __init__(self, office: Workers, opening: Opening) -> None:
         super().__init__(office, opening)
-        self.entries: list[Entry] = []
+        self.entries = Entries()
         self.hidden: dict[Hidden, int] = {}
         self.missing: StoreError | None = None
         self._number = 0
@@ -48,7 +49,7 @@ class ListPart(BrowseBase):
         Threads that read at the same time would make the first picture take twice as long.
         """
         if self.office.head is not None and self._by_activity:
-            self.entries = self.office.head.entries
+            self.entries = Entries(self.office.head.entries)
             self._show_list(self.office.head.rows)
             self.call_after_refresh(self._begin, self._load_all)
         else:
@@ -88,21 +89,15 @@ class ListPart(BrowseBase):
 
     def _read_all(self, store: Store, stopped: Stopped) -> tuple[Loaded, dict[Hidden, int], float]:
         started, now = time.monotonic(), self.clock()
-        entries: list[Entry] = []
-        for entry in store.list_entries(self.view, now=now):
-            entries.append(entry)
-            if not len(entries) % 1_000 and stopped():
-                break
+        entries = Entries(_until(stopped, store.list_entries(self.view, now=now)))
         ids = [entry for entry in entries[:FIRST_ROWS] if isinstance(entry, str)]
         rows = store.list_rows(ids, now=now)
         return (entries, rows), store.hidden_counts(self.view), time.monotonic() - started
 
     def _head_read(self, head: Head) -> None:
-        known = set(head.entries)
-        # What stood before one of these and is not among them has gone; kept, it would come last
-        # and take the mark along with it.
-        last = max((i for i, entry in enumerate(self.entries) if entry in known), default=-1)
-        self.entries = [*head.entries, *self.entries[last + 1 :]]
+        self.entries = self.entries.begun_with(
+            [entry for entry in head.entries if isinstance(entry, str)]
+        )
         self._show_list(head.rows)
         since = time.monotonic() - (self._loaded_at or 0.0)
         pause = REST * self._load_seconds - since
@@ -124,7 +119,7 @@ class ListPart(BrowseBase):
         if isinstance(error, DatabaseMissing):
             # Gone and back between two looks of the watch is no change to it.
             self.set_timer(RETRY_SECONDS, self.load)
-        self.entries, self.hidden = [], {}
+        self.entries, self.hidden = Entries(), {}
         self._loaded_at = time.monotonic()
         self._show_list([])
 
@@ -132,7 +127,7 @@ class ListPart(BrowseBase):
         if rows:
             self.missing = None
         self.sessions.now = self.lineage.now = self.clock()
-        self._number = sum(isinstance(entry, str) for entry in self.entries)
+        self._number = self.entries.ids
         if not self.is_searching:
             self.sessions.show_entries(self.entries, rows)
             self._go_to_wanted()
@@ -254,7 +249,7 @@ class ListPart(BrowseBase):
     def set_view(self, view: View) -> None:
         """Show the list another way."""
         self.view = view
-        self.entries = []
+        self.entries = Entries()
         self._load_all()
 
     def action_sort(self) -> None:
@@ -313,6 +308,13 @@ class ListPart(BrowseBase):
         target = self.sessions.target()
         if target is not None:
             self.sessions.fold(target.root_id)
+
+
+def _until(stopped: Stopped, entries: Iterator[Entry]) -> Iterator[Entry]:
+    for number, entry in enumerate(entries):
+        if not number % 1_000 and stopped():
+            return
+        yield entry
 
 
 def _short(path: Path) -> str:

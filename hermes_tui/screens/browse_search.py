@@ -53,6 +53,7 @@ class SearchPart(ListPart):
         self._history_place = -1
         self._draft = ""
         self._searched_at = 0.0
+        self._values_asked = False
         self._again_planned = False
 
     def on_mount(self) -> None:
@@ -61,13 +62,13 @@ class SearchPart(ListPart):
             self.search_bar.text = self.opening.state.query
 
     def loaded_first(self) -> None:
-        """Read earlier searches and known values, then list words. One after the other: each
-        thread that reads has a connection of its own, with memory of its own.
+        """Read earlier searches, then list words. One after the other: each thread that reads
+        has a connection of its own, with memory of its own.
         """
-        self.ask("history", lambda store, _: _known(store), self._learn, lambda _: None)
+        self.ask("history", lambda store, _: store.search_history(), self._learn, lambda _: None)
 
-    def _learn(self, known: tuple[tuple[str, ...], dict[str, tuple[str, ...]]]) -> None:
-        self._history, self.search_bar.known = known
+    def _learn(self, history: tuple[str, ...]) -> None:
+        self._history = history
         if not self.office.read_only:
             self.ask("words", _list_words, lambda _: None, lambda _: None)
 
@@ -76,6 +77,9 @@ class SearchPart(ListPart):
     def on_query_changed(self, event: QueryChanged) -> None:
         """Search for the new text, or show the list again."""
         event.stop()
+        if not self._values_asked:
+            self._values_asked = True
+            self.ask("values", lambda store, _: _values(store), self._complete, lambda _: None)
         if self._pause is not None:
             self._pause.stop()
         if not self.is_searching:
@@ -87,6 +91,9 @@ class SearchPart(ListPart):
             self.sessions.action_first()
             return
         self.run_search(to_top=True)
+
+    def _complete(self, values: dict[str, tuple[str, ...]]) -> None:
+        self.search_bar.known = values
 
     def run_search(
         self, *, limit: int = PAGE, order: Order | None = None, to_top: bool = False
@@ -257,13 +264,13 @@ def _list_words(store: Store, stopped: Stopped) -> None:
         time.sleep(WORDS_AT_ONCE)
 
 
-def _known(store: Store) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """Return earlier searches, and values of fields that occur in the database."""
+def _values(store: Store) -> dict[str, tuple[str, ...]]:
+    """Return values of fields that occur in the database."""
     models = tuple(
         dict.fromkeys(usage.model for usage in store.usage_by_model() if _can_be_typed(usage.model))
     )
     tags = tuple(name for name, _ in store.tags() if _can_be_typed(name))
-    return store.search_history(), {"model": models, "tag": tags}
+    return {"model": models, "tag": tags}
 
 
 def _can_be_typed(name: str | None) -> bool:

@@ -10,6 +10,7 @@ from textual.strip import Strip
 
 from hermes_store.overview import Entry, Heading, ListRow
 from hermes_tui import render
+from hermes_tui.entries import Entries
 from hermes_tui.keymap import Scope, bindings
 from hermes_tui.messages import RowsWanted
 from hermes_tui.render import Branch, Line
@@ -154,11 +155,11 @@ class SessionList(VirtualList):
         return Target(item, item, row, part=False)
 
     def _place_of(self, session_id: str) -> int | None:
-        try:
-            return self._items.index(session_id)
-        except ValueError:
-            pass
+        if isinstance(self._items, Entries):
+            return self._items.place_of(session_id)
         for place, item in enumerate(self._items):
+            if item == session_id:
+                return place
             if isinstance(item, Below) and item.branch.session.id == session_id:
                 return place
         return None
