@@ -9,47 +9,73 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from itertools import islice
+from typing import NamedTuple, overload
 
 from hermes_store.overview import Entry, Heading
 
 _BETWEEN = b"\xff"  # occurs in no UTF-8 text
+_BLOCK = 1_000
 
 
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+class _Block(NamedTuple):
+    """Some ids one after the other, and where each ends; a heading takes no room."""
+
+    text: bytes
+    ends: array[int]
+
+
+def _block(entries: Sequence[Entry]) -> _Block:
+    text, ends = bytearray(_BETWEEN), array("I")
+    for entry in entries:
+        if isinstance(entry, str):
+            text += _encoded(entry) + _BETWEEN
+        ends.append(len(text))
+    return _Block(bytes(text), ends)
+
+
 class Packed:
-    """Ids and headings one after the other, never changed."""
+    """Ids and headings, never changed; in blocks, so that making it takes no more than it has."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        text = bytearray(_BETWEEN)
-        self._ends = array("Q")
+        self._blocks: list[_Block] = []
+        self._size = 0
         self.headings: dict[int, Heading] = {}
-        for place, entry in enumerate(entries):
-            if isinstance(entry, Heading):
-                self.headings[place] = entry
-            else:
-                text += _encoded(entry) + _BETWEEN
-            self._ends.append(len(text))
-        self._text = bytes(text)
+        source = iter(entries)
+        while some := list(islice(source, _BLOCK)):
+            self.headings |= {
+                self._size + place: entry
+                for place, entry in enumerate(some)
+                if isinstance(entry, Heading)
+            }
+            self._blocks.append(_block(some))
+            self._size += len(some)
 
     def __len__(self) -> int:
-        return len(self._ends)
+        return self._size
 
     def at(self, place: int) -> Entry:
         """Return what stands at a place."""
         if place in self.headings:
             return self.headings[place]
-        start = self._ends[place - 1] if place else len(_BETWEEN)
-        return self._text[start : self._ends[place] - 1].decode("utf-8", "surrogatepass")
+        number, inside = divmod(place, _BLOCK)
+        text, ends = self._blocks[number]
+        start = ends[inside - 1] if inside else len(_BETWEEN)
+        return text[start : ends[inside] - 1].decode("utf-8", "surrogatepass")
 
     def place_of(self, session_id: str) -> int | None:
         """Return where an id stands."""
-        before = self._text.find(_BETWEEN + _encoded(session_id) + _BETWEEN)
-        # A heading ends where it begins, so the first to end beyond the place is the id.
-        return None if before < 0 else bisect_right(self._ends, before + len(_BETWEEN))
+        wanted = _BETWEEN + _encoded(session_id) + _BETWEEN
+        for number, (text, ends) in enumerate(self._blocks):
+            before = text.find(wanted)
+            if before >= 0:
+                # A heading ends where it begins, so the first to end beyond it is the id.
+                return number * _BLOCK + bisect_right(ends, before + len(_BETWEEN))
+        return None
 
 
 class Entries(Sequence[Entry]):

@@ -62,6 +62,6 @@ def test_a_new_beginning(old: list[str], data: st.DataObject) -> None:
 
 
 def test_an_old_conversation_that_goes_on_leaves_the_others_where_they_are() -> None:
-    old = [f"s{number:03}" for number in range(500)]
-    found = Entries(old).begun_with(["s400", *old[:99]])
-    assert list(found) == ["s400", *old[:400], *old[401:]]
+    old = [f"s{number:04}" for number in range(2_500)]
+    found = Entries(old).begun_with([old[1_400], *old[:99]])
+    check(found, [old[1_400], *old[:1_400], *old[1_401:]])
