@@ -36,7 +36,7 @@ TRY_SECONDS = 1.2
 """How long one try waits; fifteen of them are more patient than 15 times 1.15 s, the wait that
 Hermes programs are used to."""
 IDLE_READERS = 2
-READER_CACHE_KIB = 1_000
+READER_CACHE_KIB = 500
 
 log = logging.getLogger("hermes_store.connection")
 _warned_paths: set[Path] = set()
