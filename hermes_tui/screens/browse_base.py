@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.getters import query_one
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Static
+from textual.widget import Widget
+from textual.widgets import Static
 
 from hermes_store.errors import StoreError
 from hermes_store.store import Store
@@ -37,7 +38,6 @@ class BrowseBase(Asks, Screen[Choice]):
     sessions = query_one(SessionList)
     empty = query_one("#empty", Static)
     pane = query_one("#pane", Vertical)
-    tabs = query_one("#tabs", ContentSwitcher)
     recap = query_one("#recap-text", Static)
     transcript = query_one(Transcript)
     lineage = query_one(LineageTree)
@@ -50,25 +50,31 @@ class BrowseBase(Asks, Screen[Choice]):
         self.opening = opening
         self.clock = opening.clock
         self.view = opening.view
+        self.tab = opening.state.tab
+        """The page of the right side that is open."""
         self.key_overrides = dict(opening.keys)
 
     def compose(self) -> ComposeResult:
         """Lay out header, search pane, list, right pane and key line."""
         now = self.clock()
-        yield Static("", id="header", markup=False)
-        yield SearchBar(id="search")
-        with Horizontal(id="main"):
-            with Vertical(id="list"):
-                yield SessionList(now, id="sessions")
-                yield Static("", id="empty", markup=False)
-            with Vertical(id="pane"), ContentSwitcher(initial=self.opening.state.tab, id="tabs"):
-                with VerticalScroll(id="recap"):
-                    yield Static("", id="recap-text", markup=False)
-                yield Transcript(id="transcript")
-                yield LineageTree(now, id="lineage")
-                with VerticalScroll(id="info"):
-                    yield Static("", id="info-text", markup=False)
+        with Vertical(id="top"):
+            yield Static("", id="header", markup=False)
+            yield SearchBar(id="search")
+        with Vertical(id="list"):
+            yield SessionList(now, id="sessions")
+            yield Static("", id="empty", markup=False)
+        with Vertical(id="pane"):
+            for page in self._pages(now):
+                page.display = page.id == self.tab
+                yield page
         yield StatusBar(id="status")
+
+    def _pages(self, now: float) -> Iterator[Widget]:
+        """Make the pages of the right side, by the names in `TABS`."""
+        yield VerticalScroll(Static("", id="recap-text", markup=False), id="recap")
+        yield Transcript(id="transcript")
+        yield LineageTree(now, id="lineage")
+        yield VerticalScroll(Static("", id="info-text", markup=False), id="info")
 
     def ask(
         self,

@@ -46,11 +46,6 @@ class PanePart(SearchPart):
         self.watch(self.query_one("#recap"), "virtual_size", self._to_end_of_recap, init=False)
         self.show_tabs()
 
-    @property
-    def tab(self) -> str:
-        """The page that is open."""
-        return self.tabs.current or TABS[0]
-
     def show_tabs(self) -> None:
         # Our own words only: a border title is the one place that is parsed as markup.
         space = " " if self.size.width >= 100 else ""
@@ -64,7 +59,9 @@ class PanePart(SearchPart):
 
     def action_show_tab(self, tab: str) -> None:
         """Open another page."""
-        self.tabs.current = tab
+        self.tab = tab
+        for page in self.pane.children:
+            page.display = page.id == tab
         self.show_tabs()
         self.follow()
         self.show_hints()
