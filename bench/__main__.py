@@ -187,8 +187,9 @@ def _contention(
     mine = [c for c, n in zip(counts, names, strict=True) if n == names[-1]]
     worst = max(max(t) for t, n in zip(took, names, strict=True) if n == names[-1]) * 1000
     rate = sum(counts) / seconds
+    mixed = f", of all {min(counts) / max(counts):.2f}" if len(mine) < len(counts) else ""
     print(f"{label:<34} {rate:>9.0f} msg/s, worst wait {worst:.0f} ms, slowest/fastest writer "
-          f"{min(mine) / max(mine):.2f}, counts {counts}", flush=True)  # fmt: skip
+          f"{min(mine) / max(mine):.2f}{mixed}, counts {counts}", flush=True)  # fmt: skip
     return rate
 
 
