@@ -92,6 +92,8 @@ class HermesApp(App[Choice]):
         self.crash_log: Path | None = None
         self._early: list[events.Key] | None = []
         """Keys that came before there was anything to type into; None from then on."""
+        self._shape: frozenset[str] | None = None
+        """The classes of the first screen as it was made."""
         for theme in themes.OWN:
             self.register_theme(theme)
         self.theme = opening.theme
@@ -105,6 +107,7 @@ class HermesApp(App[Choice]):
             self.size, (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS), strict=True
         ):
             screen.add_class([name for least, name in steps if room >= least][-1])
+        self._shape = screen.classes
         return screen
 
     def refresh_css(self, animate: bool = True) -> None:
@@ -113,8 +116,9 @@ class HermesApp(App[Choice]):
             super().refresh_css(animate)
 
     def update_styles(self, node: DOMNode, animate: bool = True) -> None:
-        """Style a part anew; see `refresh_css`."""
-        if self._early is None or not isinstance(node, Screen):
+        """Style a part anew; see `refresh_css`. A size that changes meanwhile changes the shape."""
+        begun = self._early is None or not isinstance(node, Screen)
+        if begun or node.classes != self._shape:
             super().update_styles(node, animate)
 
     def on_mount(self) -> None:

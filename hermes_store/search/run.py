@@ -206,6 +206,8 @@ class Search:
         assert cover.words is not None
         edge = max(low, self._newest - SCAN_STEP)
         yield from self._tested(self.rows.scan(edge, high, *self._cheap_test()), tier)
+        if self.stop():
+            return
         older = self.rows.lookup(WORDS, cover.words, low, edge - 1, exact=cover.exact)
         yield from older if cover.exact else self._tested(older, tier)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
-from tests.e2e.conftest import NUMBAT, Browse, Home, go_to_list
+from tests.e2e.conftest import HERMES, NUMBAT, Browse, Home, Open, go_to_list
 from tests.e2e.terminal import PATIENCE, Terminal
 from tests.support import raw
 
@@ -182,6 +182,21 @@ def test_any_size_while_it_searches(place: Home, browse: Browse) -> None:
     terminal.send("ctrl+q")
     ended = terminal.finish()
     assert ended.code == 0 and ended.clean, ended.why
+
+
+@pytest.mark.parametrize(("before", "after"), [((120, 36), (40, 12)), ((40, 12), (120, 36))])
+def test_a_window_that_finds_its_size_while_the_browser_opens(
+    place: Home, open_terminal: Open, before: tuple[int, int], after: tuple[int, int]
+) -> None:
+    terminal = open_terminal(place, HERMES, "sessions", "browse", size=before)
+    terminal.wait_open()
+    terminal.resize(*after)
+    wide = after[0] > before[0]
+    terminal.wait_until(
+        lambda screen: "Quokka" in screen.text and ("Transcript" in screen.text) == wide,
+        "the shape of the last size",
+    )
+    _fits(terminal, after[0])
 
 
 def test_from_large_to_tiny_and_back_with_a_dialog_open(place: Home, browse: Browse) -> None:

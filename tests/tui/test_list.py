@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from hermes_store import SessionDB
 from hermes_store.overview import Hidden, ListRow
 from hermes_store.store import Store
-from hermes_tui.choice import State
+from hermes_tui.app import HermesApp
+from hermes_tui.choice import Choice, State
 from hermes_tui.widgets import session_list
 from tests.support import add
 from tests.tui import stock
@@ -183,3 +185,24 @@ def test_a_mouse_marks_and_opens(sample: Path) -> None:
 
     choice = drive(make_app(sample), script)
     assert choice is not None
+
+
+def test_a_size_that_changes_before_the_first_picture(
+    sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The window was wide when the screen was made, and is narrow when it is drawn."""
+    make = HermesApp.get_default_screen
+
+    def made_when_wide(app: HermesApp) -> Screen[Choice]:
+        screen = make(app)
+        screen.remove_class("-single").add_class("-double")
+        app._shape = screen.classes
+        return screen
+
+    async def script(pilot: Pilot[Any]) -> None:
+        assert main(pilot).has_class("-single")
+        assert not main(pilot).pane.is_on_screen
+        assert main(pilot).sessions.size.width == 40
+
+    monkeypatch.setattr(HermesApp, "get_default_screen", made_when_wide)
+    drive(make_app(sample), script, size=(40, 12))
