@@ -173,6 +173,7 @@ def _contention(
     """Let several processes write to a copy of a side's corpus; return messages per second."""
     path = folder / f"{label.replace(' ', '_')}.db"
     shutil.copy(folder / f"{corpus_of}.db", path)
+    os.sync()  # or the first to wait for the disk waits for the whole copy
     sides = [Side(name) for name in names]
     for side in sides:
         side.ask("open", str(path))
