@@ -151,7 +151,7 @@ def _imports(times: int) -> None:
 
 def _delete(real: Side, ours: Side) -> None:
     took: dict[str, list[float]] = {"real": [], "ours": []}
-    for place in range(3):
+    for place in range(7):
         for side in (real, ours):
             side.ask("append", f"big_{place}", 1000, place * 10_000)
             took[side.name].append(side.ask("delete", f"big_{place}"))
