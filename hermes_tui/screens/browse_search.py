@@ -77,9 +77,6 @@ class SearchPart(ListPart):
     def on_query_changed(self, event: QueryChanged) -> None:
         """Search for the new text, or show the list again."""
         event.stop()
-        if not self._values_asked:
-            self._values_asked = True
-            self.ask("values", lambda store, _: _values(store), self._complete, lambda _: None)
         if self._pause is not None:
             self._pause.stop()
         if not self.is_searching:
@@ -139,6 +136,9 @@ class SearchPart(ListPart):
         self.show_header()
         self.show_emptiness()
         self.follow()
+        if not self._values_asked:
+            self._values_asked = True
+            self.ask("values", lambda store, _: _values(store), self._complete, lambda _: None)
         if to_top and self._order is None:
             self._pause = self.set_timer(PAUSE, self._rank)
 
