@@ -38,7 +38,7 @@ Hermes programs are used to."""
 QUICK_STEPS = 300
 """How often a writer looks whether the lock is free before it takes its time: about 150 ms."""
 IDLE_READERS = 2
-READER_CACHE_KIB = 500
+READER_CACHE_KIB = 250
 
 log = logging.getLogger("hermes_store.connection")
 _warned_paths: set[Path] = set()
