@@ -48,8 +48,8 @@ def _wait_a_little(budget: float) -> Callable[[int], bool]:
     """Return a busy handler that waits in short random steps, up to `budget`.
 
     Programs that do not queue take the lock again at once, so that it is free for a fraction of
-    a millisecond only; with longer steps three writers of this store got half as much done as
-    two of Hermes Agent, with shorter ones those would have to wait.
+    a millisecond only; with longer steps each of three writers of this store got a quarter as
+    much done as each of two of Hermes Agent, with shorter ones those would have to wait.
     """
     started = 0.0
 

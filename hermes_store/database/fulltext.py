@@ -28,8 +28,8 @@ FLOOR_KEY = "hermes_sessions_fts_floor"
 PARTS_BEFORE_MERGE = 8
 """How many parts of a size FTS5 lets come together before a write merges them; by itself four.
 
-Appending is a tenth faster for it and its longest pause several times shorter; searching takes
-as long as before, for all that it looks into twice as many parts.
+Appending is a tenth faster for it and its longest pause several times shorter; searching, which
+looks into more parts, takes up to a tenth longer.
 """
 
 # Rows that one rebuild step reads at most; about 0.1 s of indexing for ordinary messages.
