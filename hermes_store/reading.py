@@ -17,6 +17,8 @@ from hermes_store.overview import Limits, Outline, Recap, Segment
 WHOLE_RECAP = 400
 """Messages up to which a recap reads all of a session."""
 RECAP_STEP = 80
+PAGE_END = 20
+"""Messages at the end of a page that are read along with it."""
 
 # A continuation begins with copies of what was said last, which have kept their moments.
 _COPIED = (
@@ -42,6 +44,16 @@ def outline(tx: Transaction, session_id: str) -> Outline:
             )
         )
     return Outline(members[0], lineage.compression_tip(tx, members[0]), tuple(segments), ids)
+
+
+def page_end(
+    tx: Transaction, session_id: str, known: Outline | None
+) -> tuple[Outline, list[Message]]:
+    """Return a conversation, and those of its last messages that an earlier form lacks."""
+    page = outline(tx, session_id)
+    had = set(known.message_ids[-PAGE_END:]) if known is not None else set()
+    new = [each for each in page.message_ids[-PAGE_END:] if each not in had]
+    return page, messages_by_id(tx, new)
 
 
 def messages_by_id(tx: Transaction, ids: Sequence[int]) -> list[Message]:

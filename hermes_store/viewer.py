@@ -128,6 +128,18 @@ class Viewer(Keeper):
         with self._db.read() as tx:
             return reading.outline(tx, session_id)
 
+    def page_end(
+        self, session_id: str, known: Outline | None = None
+    ) -> tuple[Outline, list[Message]]:
+        """Return a conversation as a long page, with those of its last messages that are new.
+
+        New is what an earlier form of the page, if there is one, does not have.
+        """
+        from hermes_store import reading
+
+        with self._db.read() as tx:
+            return reading.page_end(tx, session_id, known)
+
     def messages_by_id(self, ids: Sequence[int]) -> list[Message]:
         """Return messages in the order asked for; what is gone is left out."""
         from hermes_store import reading

@@ -216,15 +216,15 @@ class PanePart(SearchPart):
         elif self.tab == "transcript" and outline is not None:
             self.ask(
                 "grow",
-                lambda store, _: store.outline(outline.root_id),
+                lambda store, _: store.page_end(outline.root_id, outline),
                 self._grow,
                 lambda _: None,
             )
 
-    def _grow(self, outline: Outline) -> None:
+    def _grow(self, page: tuple[Outline, list[Message]]) -> None:
         now = self.transcript.outline
-        if now is not None and now.root_id == outline.root_id:
-            self.transcript.grow(outline)
+        if now is not None and now.root_id == page[0].root_id:
+            self.transcript.grow(*page)
 
     def _go_to_match(self, direction: int) -> None:
         if self.tab != "transcript":

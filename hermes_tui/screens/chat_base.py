@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 FRAMES = 1 / 12
 """How often a growing answer is drawn; more often only costs."""
 
+Page = tuple[Outline, list[Message]]
+"""A conversation, and those messages at its end that are not on screen yet."""
 Open = Callable[[str | None], "Conversation"]
 """What makes a conversation, given a session to go on with."""
 
@@ -152,24 +154,24 @@ class ChatBase(Asks, Screen[Choice]):
         self.say_note("")
         session_id, limits = self.session_id, self.opening.limits
 
-        def read(store: Store, stopped: Stopped) -> tuple[Session, Recap, Outline]:
+        def read(store: Store, stopped: Stopped) -> tuple[Session, Recap, Page]:
             return (
                 store.session(session_id),
                 store.quick_recap(session_id, limits),
-                store.outline(session_id),
+                store.page_end(session_id),
             )
 
         self.office.ask(
             self, "session", read, lambda found: self._shown(*found, recap=recap), self.failed
         )
 
-    def _shown(self, session: Session, said: Recap, outline: Outline, *, recap: bool) -> None:
+    def _shown(self, session: Session, said: Recap, page: Page, *, recap: bool) -> None:
         self.show_header(session)
         self.prompt.remember([entry.text for entry in said.entries if entry.role == "user"])
         self.recap_text.update(panels.recap(said))
         self.recap_box.display = recap and bool(said.entries)
         self.transcript.display = not self.recap_box.display
-        self.transcript.show(outline, (), matches=_none(), spans=None, focus=None)
+        self.transcript.show(*page, matches=_none(), spans=None, focus=None)
         self.recap_box.scroll_end(animate=False)
 
     def show_header(self, session: Session | None) -> None:
@@ -266,18 +268,19 @@ class ChatBase(Asks, Screen[Choice]):
             self.transcript.show_draft(self._draft)
 
     def _grow(self) -> None:
-        session_id = self.session_id
+        session_id, known = self.session_id, self.transcript.outline
         if session_id is not None:
             self.office.ask(
-                self, "grow", lambda store, _: store.outline(session_id), self._grown, self.failed
-            )
+                self, "grow", lambda store, _: store.page_end(session_id, known), self._grown,
+                self.failed,
+            )  # fmt: skip
 
-    def _grown(self, outline: Outline) -> None:
+    def _grown(self, page: Page) -> None:
         self.transcript.show_draft(None)
         if self.transcript.outline is None:
-            self.transcript.show(outline, (), matches=_none(), spans=None, focus=None)
+            self.transcript.show(*page, matches=_none(), spans=None, focus=None)
         else:
-            self.transcript.grow(outline)
+            self.transcript.grow(*page)
         if self._draft is not None:
             self.transcript.show_draft(self._draft)
 

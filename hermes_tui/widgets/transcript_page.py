@@ -98,10 +98,15 @@ class TranscriptPage(LineView):
             segment.first: segment for segment in outline.segments if segment.first > 0
         }
 
-    def grow(self, outline: Outline) -> None:
-        """Take a longer form of the same conversation; at the end, or following, stay there."""
+    def grow(self, outline: Outline, messages: Iterable[Message] = ()) -> None:
+        """Take a longer form of the same conversation; at the end, or following, stay there.
+
+        Messages that come with it are there at once instead of after a blank moment.
+        """
         if self.outline is None:
             return
+        for message in messages:
+            self._messages[message.id] = message
         stay = self.following or self.is_at_end()
         added = len(outline.message_ids) - len(self._heights)
         if added < -1:

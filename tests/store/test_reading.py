@@ -78,6 +78,18 @@ def test_a_circle_of_segments_is_read_once(db: SessionDB) -> None:
     assert sorted(texts(db, db.outline("a"))) == ["a", "b"]
 
 
+def test_the_end_of_a_page_comes_with_what_is_new(db: SessionDB) -> None:
+    add(db, "a", *(f"number {each}" for each in range(reading.PAGE_END + 5)))
+    before, end = db.page_end("a")
+    assert before == db.outline("a")
+    assert end == db.messages("a")[5:]
+    db.append_message("a", "user", "late")
+    after, new = db.page_end("a", before)
+    assert after == db.outline("a")
+    assert [each.text for each in new] == ["late"]
+    assert db.page_end("a", after) == (after, [])
+
+
 def test_messages_come_in_the_order_asked_for_without_those_that_are_gone(db: SessionDB) -> None:
     add(db, "a", "one", [{"type": "text", "text": "two"}], "three")
     first, second, third = db.outline("a").message_ids

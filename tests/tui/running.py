@@ -52,6 +52,8 @@ async def settle(pilot: Pilot[Any]) -> None:
     """Wait until nothing is under way: no worker runs and no message waits."""
     while True:
         await pilot.pause()
+        # A pause ends with painting, and what is painted may ask for what it lacks.
+        await pilot._wait_for_screen()
         running = [worker for worker in pilot.app.workers if not worker.is_finished]
         if not running:
             return

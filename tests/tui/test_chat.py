@@ -16,6 +16,7 @@ from hermes_store.models import Message, Session
 from hermes_store.store import Store
 from hermes_tui.conversation.loopback import DemoServer
 from hermes_tui.screens.browse import BrowseScreen
+from hermes_tui.screens.chat_base import ChatBase
 from tests.conversation.talking import asked_by_chat, talk
 from tests.conversation.trouble import TroubleServer, refuses, stalls
 from tests.support import add
@@ -140,6 +141,24 @@ def test_stop_keeps_what_came(path: Path, key: str) -> None:
     if key == "escape":
         assert choice is not None and choice.left and choice.session_id == session["id"]
         assert session["end_reason"] == "cli_close"
+
+
+def test_answer_never_goes_blank(
+    path: Path, server: DemoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, ...]] = []
+    monkeypatch.setattr(
+        ChatBase, "on_messages_wanted", lambda screen, event: asked.append(event.ids)
+    )
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await say(pilot, "hello")
+        await say(pilot, "and again")
+        assert "and again" in shown(pilot)
+
+    drive(chat_app(path, server), script)
+    # What a page asks for once it is on screen is a blank place until then.
+    assert asked == []
 
 
 def test_quitting_keeps_what_came(path: Path) -> None:
