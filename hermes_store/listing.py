@@ -199,14 +199,55 @@ def recent(
     tx: Transaction, source: str | None = None, *, limit: int = 20, offset: int = 0
 ) -> list[dict[str, Any]]:
     """Return every kind of session by its own last activity, children included."""
+    if not tx.caps.activity or limit < 1:
+        table = "a" if tx.caps.activity else "s"
+        where, values = (f"{table}.source = ?", [source]) if source is not None else ("1", [])
+        return _recent(tx, f"{origin(tx)} WHERE {where}", (*values, limit, offset))
+    # No index is in this order, but in that of the list nobody stands before their own activity:
+    # ever more of it is looked at, until nobody beyond can belong to the page.
+    reach = limit + max(0, offset)
+    while True:
+        near, values = _first_in_list(source, reach)
+        within = f"{origin(tx)} WHERE a.session_id IN ({near})"
+        found = _recent(tx, within, (*values, limit, offset))
+        beyond = _active_beyond(tx, source, reach)
+        if beyond is None or (len(found) == limit and found[-1]["last_active"] > beyond):
+            return found
+        reach *= 4
+
+
+_IN_LIST = "FROM session_activity WHERE listed = {listed}{of_source} ORDER BY chain_active DESC"
+
+
+def _in_list(source: str | None) -> tuple[list[str], list[Any]]:
+    """Return the clauses that read all that is listed, and all that is not, by activity."""
+    of_source = "" if source is None else " AND source = ?"
+    parts = [_IN_LIST.format(listed=listed, of_source=of_source) for listed in (1, 0)]
+    return parts, [] if source is None else [source]
+
+
+def _first_in_list(source: str | None, reach: int) -> tuple[str, list[Any]]:
+    parts, values = _in_list(source)
+    firsts = (f"SELECT * FROM (SELECT session_id {part} LIMIT ?)" for part in parts)
+    return " UNION ALL ".join(firsts), [*values, reach] * 2
+
+
+def _active_beyond(tx: Transaction, source: str | None, reach: int) -> float | None:
+    """Return the latest activity of those that stand beyond a place of the list, if any do."""
+    parts, values = _in_list(source)
+    found = (
+        tx.value(f"SELECT chain_active {part} LIMIT 1 OFFSET ?", (*values, reach)) for part in parts
+    )
+    return max((each for each in found if each is not None), default=None)
+
+
+def _recent(tx: Transaction, origin: str, values: Sequence[Any]) -> list[dict[str, Any]]:
     names, selected = sessions.all_columns(tx, "s")
-    table = "a" if tx.caps.activity else "s"
-    where, values = (f"{table}.source = ?", [source]) if source is not None else ("1", [])
     last = "a.last_active" if tx.caps.activity else COMPUTED_LAST
     rows = tx.rows(
-        f"SELECT {selected}, {last} AS moment FROM {origin(tx)} WHERE {where} "
+        f"SELECT {selected}, {last} AS moment FROM {origin} "
         "ORDER BY moment DESC, s.started_at DESC LIMIT ? OFFSET ?",
-        (*values, limit, offset),
+        values,
     )
     return [dict(zip((*names, "last_active"), row, strict=True)) for row in rows]
 

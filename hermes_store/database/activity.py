@@ -7,7 +7,8 @@ never looks at it.
 
 `root_id` is the first session of the compression chain a session belongs to, itself where it
 is no continuation. `chain_active` is the newest activity of the whole chain on the row of the
-root. `listed` marks the rows that stand for a conversation: roots and branches.
+root, and never older than `last_active` on any row. `listed` marks the rows that stand for a
+conversation: roots and branches.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ STATEMENTS = (
     "last_active REAL NOT NULL, chain_active REAL NOT NULL, spoken INTEGER NOT NULL, "
     "preview_id INTEGER, preview BLOB) WITHOUT ROWID",
     # Exists for the conversation list: newest chain first, filtered by source inside the index.
+    # What is not listed is in it too, so that all sessions by activity need no second index,
+    # which every append would have to keep.
     f"CREATE INDEX IF NOT EXISTS idx_{TABLE}_list "
-    f"ON {TABLE}(chain_active DESC, source, spoken) WHERE listed = 1",
-    # Exists for "the last session I used": every session, newest first.
-    f"CREATE INDEX IF NOT EXISTS idx_{TABLE}_recent ON {TABLE}(last_active DESC, source)",
+    f"ON {TABLE}(listed, chain_active DESC, source, spoken)",
     # Exists for the list of one source by start.
     f"CREATE INDEX IF NOT EXISTS idx_{TABLE}_started ON sessions(source, started_at DESC)",
     # Exists to find the other segments of a chain; most sessions are their own root.
@@ -176,8 +177,7 @@ def triggers() -> dict[str, str]:
             # One update where a session is its own root, as most are: an append is the hot path.
             f"CREATE TRIGGER {name}_say AFTER INSERT ON messages BEGIN "
             f"UPDATE {TABLE} SET spoken = 1, last_active = {_SAID}, "
-            "chain_active = CASE WHEN root_id <> session_id THEN chain_active "
-            "WHEN new.timestamp >= chain_active THEN new.timestamp "
+            "chain_active = CASE WHEN new.timestamp >= chain_active THEN new.timestamp "
             f"ELSE {_with_chain(_SAID)} END WHERE session_id = new.session_id; "
             f"UPDATE {TABLE} SET chain_active = CASE WHEN new.timestamp >= chain_active "
             f"THEN new.timestamp ELSE {_CHAIN_ACTIVE} END "
@@ -193,12 +193,16 @@ def triggers() -> dict[str, str]:
             "OR new.timestamp < (SELECT timestamp FROM messages WHERE id = preview_id)); END"
         ),
         f"{name}_unsay": (
-            f"CREATE TRIGGER {name}_unsay AFTER DELETE ON messages BEGIN "
+            # The guard is for the many messages that are neither the first nor the last.
+            f"CREATE TRIGGER {name}_unsay AFTER DELETE ON messages WHEN EXISTS "
+            f"(SELECT 1 FROM {TABLE} WHERE session_id = old.session_id "
+            "AND (last_active <= old.timestamp OR preview_id = old.id)) BEGIN "
             + _set_last("old.session_id", " AND last_active <= old.timestamp")
             + _set_preview("old.session_id", " AND preview_id = old.id")
             # A session that fell silent counts from its start, which may be later than its words.
             + _set_chain(
-                f"session_id = {_root('old.session_id')} AND (chain_active <= old.timestamp OR "
+                f"session_id IN (old.session_id, {_root('old.session_id')}) "
+                "AND (chain_active <= old.timestamp OR "
                 f"chain_active < (SELECT last_active FROM {TABLE} "
                 "WHERE session_id = old.session_id))"
             )
@@ -210,7 +214,7 @@ def triggers() -> dict[str, str]:
             + "".join(
                 _set_last(f"{row}.session_id", "")
                 + _set_preview(f"{row}.session_id", "")
-                + _set_chain(f"session_id = {_root(f'{row}.session_id')}")
+                + _set_chain(f"session_id IN ({row}.session_id, {_root(f'{row}.session_id')})")
                 for row in ("old", "new")
             )
             + " END"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hermes_store import SessionDB, deletion, sessions
+from hermes_store import SessionDB, deletion, listing, sessions
 from hermes_store.database import activity
 from hermes_store.database.transaction import Transaction
 
@@ -297,6 +297,33 @@ def test_triggers_keep_what_a_fresh_computation_finds(
         assert kept == expected(tx)
         activity.create(tx.connection)
         assert table(tx) == kept
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    script=st.lists(happenings, min_size=1, max_size=25),
+    source=st.sampled_from((None, "cli", "telegram")),
+    limit=st.integers(0, 4),
+    offset=st.integers(0, 3),
+)
+# The row of a chain stands where its newest segment was active, which may be of another source.
+@example(script=[change("source", "c", "telegram")], source="cli", limit=1, offset=0)
+def test_a_page_by_activity_is_cut_from_the_whole(
+    shared: SessionDB, script: list[Happening], source: str | None, limit: int, offset: int
+) -> None:
+    with trial(shared) as tx:
+        for happen in (*FAMILY, *script):
+            happen(shared, tx)
+        whole, page = (
+            [(row["last_active"], row["started_at"]) for row in rows]
+            for rows in (
+                listing.recent(tx, source, limit=-1),
+                listing.recent(tx, source, limit=limit, offset=offset),
+            )
+        )
+        assert page == whole[offset : offset + limit]
+        late = "SELECT session_id FROM session_activity WHERE chain_active < last_active"
+        assert tx.one(late) is None
 
 
 # -- damaged data ----------------------------------------------------------------------------
