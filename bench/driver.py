@@ -32,6 +32,7 @@ class Side:
     def __init__(self) -> None:
         self.db: Any = None
         self.path = ""
+        self.conversation: list[dict[str, Any]] = []
 
     def open(self, path: str) -> float:
         self.path = path
@@ -76,16 +77,29 @@ class Side:
         other = sqlite3.connect(self.path, isolation_level=None, timeout=10)
         return other.execute, lambda: other.execute("BEGIN"), lambda: other.execute("COMMIT")
 
-    def append(self, session_id: str, number: int, seed: int) -> list[float]:
+    def learn(self, corpus: str) -> None:
+        """Take what is going to be appended from the corpus: questions, answers, tool output."""
+        with open(corpus, encoding="utf-8") as file:
+            while len(self.conversation) < 3_000:
+                self.conversation += json.loads(file.readline())["messages"]
+
+    def _say(self, session_id: str, place: int) -> float:
+        """Append the message at a place of the conversation, and return how long it took."""
+        message = self.conversation[place % len(self.conversation)]
+        started = time.perf_counter()
+        self.db.append_message(
+            session_id,
+            message["role"],
+            message["content"],
+            tool_name=message.get("tool_name"),
+            tool_calls=message.get("tool_calls"),
+        )
+        return time.perf_counter() - started
+
+    def append(self, session_id: str, number: int, first: int) -> list[float]:
         """Append messages one by one and return how long each took."""
         self.db.ensure_session(session_id, "cli")
-        took = []
-        for place in range(number):
-            text = _text(seed + place)
-            started = time.perf_counter()
-            self.db.append_message(session_id, "user" if place % 2 else "assistant", text)
-            took.append(time.perf_counter() - started)
-        return took
+        return [self._say(session_id, first + place) for place in range(number)]
 
     def append_for(self, session_id: str, seconds: float, start_at: float) -> list[float]:
         """Append as fast as possible for a while, beginning at a common moment."""
@@ -95,9 +109,7 @@ class Side:
         took: list[float] = []
         end = start_at + seconds
         while time.time() < end:
-            started = time.perf_counter()
-            self.db.append_message(session_id, "user", _text(len(took)))
-            took.append(time.perf_counter() - started)
+            took.append(self._say(session_id, len(took)))
         return took
 
     def search(self, query: str, times: int) -> tuple[list[float], int]:
@@ -152,32 +164,6 @@ def _values(session_id: str, message: dict[str, Any]) -> list[Any]:
     if row.get("tool_calls"):
         row["tool_calls"] = json.dumps(row["tool_calls"])
     return [row.get(name) for name in MESSAGE_FIELDS]
-
-
-_WORDS = [
-    "the",
-    "request",
-    "failed",
-    "after",
-    "a",
-    "retry",
-    "because",
-    "of",
-    "token",
-    "and",
-    "cache",
-    "in",
-    "module",
-    "for",
-    "user",
-]
-
-
-def _text(seed: int) -> str:
-    """Return about a kilobyte of text that is different each time."""
-    words = [_WORDS[(seed * 7 + place * 3) % len(_WORDS)] for place in range(150)]
-    words[seed % 150] = f"id{seed:x}"
-    return " ".join(words)
 
 
 def main() -> None:
