@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -185,5 +186,7 @@ class Rows:
             "ORDER BY score DESC, id LIMIT ?",
             (expression, *values, limit),
         )
-        for (message_id,) in list(ranked):
-            yield from self._read("messages m", "m.id = ?", (message_id,), "m.id")
+        ids = json.dumps([message_id for (message_id,) in ranked])
+        # Together: a statement for each would take half as long as the search.
+        origin = "json_each(?) best CROSS JOIN messages m ON m.id = best.value"
+        yield from self._read(origin, "1", (ids,), "best.key ASC, m.id")

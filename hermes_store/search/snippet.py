@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 from hermes_store.search.query import And, Node, Or, Text
 from hermes_store.search.results import Snippet
@@ -124,11 +125,7 @@ def _window(text: str, position: int) -> tuple[int, int]:
     before = text[max(0, position - MAX_CHARACTERS) : position]
     offset = position - len(before)
     earlier = [match.start() + offset for match in _WORD.finditer(before)]
-    later = []
-    for match in _WORD.finditer(text, position):
-        later.append(match.end())
-        if len(later) > WORDS:
-            break
+    later = [match.end() for match in islice(_WORD.finditer(text, position), WORDS + 1)]
     if len(earlier) + len(later) <= WORDS and len(earlier) < WORDS // 2:
         return 0, min(len(text), position + 4 * MAX_CHARACTERS)
     back = min(len(earlier), max(WORDS // 2 - 1, WORDS - len(later)))
