@@ -74,16 +74,27 @@ def _load(real: Side, ours: Side, folder: Path, scale: corpus.Scale) -> None:
          f"+ {words.stat().st_size / 1e6:.1f} MB vocabulary, made in {prepared:.1f} s")  # fmt: skip
 
 
-def _append(real: Side, ours: Side, number: int) -> None:
-    took: dict[str, list[float]] = {"real": [], "ours": []}
+def _append(real: Side, ours: Side, number: int, durability: str) -> None:
+    slow: list[float] = []
+    fast: list[float] = []
     for chunk in range(number // 500):
+        for side, took in ((real, slow), (ours, fast)):
+            took += side.ask("append", f"bench_{side.name}", 500, chunk * 500)
+    theirs, own = (len(took) / sum(took) for took in (slow, fast))
+    _row(f"append, synchronous {durability}", f"{theirs:.0f} /s", f"{own:.0f} /s",
+         f"{own / theirs:.1f}x")  # fmt: skip
+    _row("  worst single append", f"{max(slow) * 1000:.0f} ms", f"{max(fast) * 1000:.0f} ms")
+
+
+def _append_normal(folder: Path, number: int) -> None:
+    """Append to the same files with commits that a power failure may take back."""
+    with Side("real-normal") as real, Side("ours-normal") as ours:
+        for side, name in ((real, "real"), (ours, "ours")):
+            side.ask("open", str(folder / f"{name}.db"))
+            side.ask("learn", str(folder / "corpus.jsonl"))
+        _append(real, ours, number, "normal")
         for side in (real, ours):
-            took[side.name] += side.ask("append", f"bench_{side.name}", 500, chunk * 500)
-    rates = {name: len(each) / sum(each) for name, each in took.items()}
-    _row("append, synchronous full", f"{rates['real']:.0f} /s", f"{rates['ours']:.0f} /s",
-         f"{rates['ours'] / rates['real']:.1f}x")  # fmt: skip
-    _row("  worst single append", f"{max(took['real']) * 1000:.0f} ms",
-         f"{max(took['ours']) * 1000:.0f} ms")  # fmt: skip
+            side.ask("close")
 
 
 def _search(real: Side, ours: Side, times: int) -> None:
@@ -214,7 +225,8 @@ def main() -> None:
         folder = Path(name)
         with Side("real") as real, Side("ours") as ours:
             _load(real, ours, folder, scale)
-            _append(real, ours, 3_000)
+            _append(real, ours, 3_000, "full")
+            _append_normal(folder, 3_000)
             ours.ask("prepare")
             _search(real, ours, options.times)
             _lists(real, ours)
