@@ -75,6 +75,7 @@ def _load(real: Side, ours: Side, folder: Path, scale: corpus.Scale) -> None:
 
 
 def _append(real: Side, ours: Side, number: int, durability: str) -> None:
+    os.sync()  # what was written before would be in the way of every wait for the disk
     slow: list[float] = []
     fast: list[float] = []
     for chunk in range(number // 500):
@@ -170,6 +171,7 @@ def _set_aside(real: Side, ours: Side, folder: Path) -> None:
 
 
 def _delete(real: Side, ours: Side) -> None:
+    os.sync()
     took: dict[str, list[float]] = {"real": [], "ours": []}
     for place in range(7):
         for side in (real, ours):

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import apsw
 
-EVERY_WRITES = 100
-EVERY_PAGES = 1_000
+EVERY_WRITES = 150
+EVERY_PAGES = 2_000
 RESTART_PAGES = 8_000
 """From here on (32 MB) a checkpoint also asks readers to move on, so that the log starts anew."""
 WARN_PAGES = 32_000
 """From here on (128 MB) somebody is told."""
-SIZE_LIMIT = 4_200_000
+SIZE_LIMIT = 8_500_000
 """What SQLite cuts the log file back to when it starts anew."""
 
 log = logging.getLogger("hermes_store.checkpoint")
