@@ -68,16 +68,17 @@ def calls_in(tool_calls: Any) -> int:
 
 
 def _insert(tx: Transaction, session_id: str, message: Mapping[str, Any], moment: float) -> int:
-    values = dict(message)
-    values["session_id"] = session_id
-    values["role"] = message.get("role") or "unknown"
-    values["content"] = contents.encode(message.get("content"))
-    values["tool_calls"] = contents.encode_json(message.get("tool_calls"))
-    values["timestamp"] = moment
-    for name in _JSON_COLUMNS:
-        values[name] = contents.encode_json(message.get(name))
+    made = {
+        "session_id": session_id,
+        "role": message.get("role") or "unknown",
+        "content": contents.encode(message.get("content")),
+        "timestamp": moment,
+    }
+    for name in ("tool_calls", *_JSON_COLUMNS):
+        if message.get(name) is not None:
+            made[name] = contents.encode_json(message[name])
     try:
-        return tx.insert(_INSERT, [values.get(name) for name in _COLUMNS])
+        return tx.insert(_INSERT, [made[n] if n in made else message.get(n) for n in _COLUMNS])
     except apsw.ConstraintError:
         raise SessionNotFound(session_id) from None
 

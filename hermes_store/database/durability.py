@@ -23,24 +23,19 @@ class LogSync:
     def __init__(self, database: Path) -> None:
         self._path = database.with_name(database.name + "-wal")
         self._descriptor: int | None = None
-        self._identity: tuple[int, int] | None = None
 
     def wait(self) -> None:
         """Return when everything in the log is safe."""
-        found = os.stat(self._path)
-        identity = (found.st_dev, found.st_ino)
-        if identity != self._identity:
-            self.close()
+        if self._descriptor is None:
+            # For good: nobody can put another log in its place while the writer has it open.
             self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-            self._identity = identity
-        assert self._descriptor is not None
         os.fdatasync(self._descriptor)
 
     def close(self) -> None:
         """Close the log."""
         if self._descriptor is not None:
             os.close(self._descriptor)
-        self._descriptor, self._identity = None, None
+            self._descriptor = None
 
 
 def configure(con: apsw.Connection, database: Path, *, full: bool) -> LogSync | None:
