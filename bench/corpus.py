@@ -20,12 +20,14 @@ class Scale:
     exchanges: float
     browsed: int
     """Sessions that the browser is opened on."""
+    chunks: int
+    """How often a thousand messages are appended."""
 
 
 SCALES = {
-    "XS": Scale("XS", 200, 6.0, 2_000),
-    "S": Scale("S", 1_000, 22.6, 100_000),
-    "M": Scale("M", 10_000, 15.5, 100_000),
+    "XS": Scale("XS", 200, 6.0, 2_000, 3),
+    "S": Scale("S", 1_000, 22.6, 100_000, 7),
+    "M": Scale("M", 10_000, 15.5, 100_000, 3),
 }
 
 
