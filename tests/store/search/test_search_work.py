@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import apsw
@@ -149,3 +151,16 @@ def test_ten_times_the_messages_cost_an_append_the_same(stores: Stores) -> None:
     )
     assert large.steps <= 1.2 * small.steps
     assert large.pages <= 2 * small.pages
+
+
+def test_an_ordinary_append_writes_few_pages(stores: Stores) -> None:
+    """Each page is written twice and waited for; an index more would make it one more."""
+    log = stores[1]._db._checkpointer
+    log.run()
+    stores[1].append_message("s0", "user", "the log begins anew")
+    lengths = [log._pages]
+    for place in range(30):
+        stores[1].append_message("s0", "assistant", f"an ordinary answer, number {place}")
+        lengths.append(log._pages)
+    written = [after - before for before, after in pairwise(lengths)]
+    assert statistics.median(written) <= 10
