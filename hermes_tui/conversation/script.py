@@ -185,7 +185,9 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def _title(text: str) -> str:
-    said = re.sub(r"^\w+:\s*", "", text.strip())
+    # What was asked, without the answer below it.
+    parts = re.split(r"^\w+:\s", text.strip(), flags=re.M)
+    said = next((part for part in parts if part.strip()), "")
     words = keywords(one_line(said)).split()[:6]
     return " ".join(words).strip(" .,-'").capitalize() if len(words) > 1 else "A short conversation"
 

@@ -125,3 +125,16 @@ def test_the_client_is_loaded_when_a_chat_starts() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+@pytest.mark.parametrize(
+    ("asked", "title"),
+    [
+        ("How do I deploy the parser service?", "Deploy parser service"),
+        ("Hello there", "A short conversation"),
+    ],
+)
+def test_the_demonstration_names_what_was_asked(asked: str, title: str) -> None:
+    said = f"User: {asked}\n\nAssistant: Hello! I am the demonstration assistant."
+    order = {"role": "system", "content": "Give the conversation a title."}
+    assert script.whole_answer([order, {"role": "user", "content": said}]) == title
