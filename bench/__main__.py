@@ -205,17 +205,21 @@ def _contention(
     start = time.time() + 1.0
     for place, side in enumerate(sides):
         side.send("append_for", f"writer_{place}", seconds, start)
-    took = [side.answer() for side in sides]
+    answers = [side.answer() for side in sides]
     for side in sides:
         side.ask("close")
         side.__exit__(None, None, None)
-    counts = [len(each) for each in took]
-    mine = [c for c, n in zip(counts, names, strict=True) if n == names[-1]]
-    worst = max(max(t) for t, n in zip(took, names, strict=True) if n == names[-1]) * 1000
+    counts = [len(done) for done, _ in answers]
+    own = [each for each, name in zip(answers, names, strict=True) if name == names[-1]]
+    mine = [len(done) for done, _ in own]
+    worst = max(max([*done, *given_up], default=0.0) for done, given_up in own) * 1000
+    lost = sum(len(given_up) for _, given_up in answers)
+    failed = f", {lost} given up" if lost else ""
     rate = sum(counts) / seconds
     mixed = f", of all {min(counts) / max(counts):.2f}" if len(mine) < len(counts) else ""
+    share = min(mine) / max(1, *mine)
     print(f"{label:<34} {rate:>9.0f} msg/s, worst wait {worst:.0f} ms, slowest/fastest writer "
-          f"{min(mine) / max(mine):.2f}{mixed}, counts {counts}", flush=True)  # fmt: skip
+          f"{share:.2f}{mixed}{failed}, counts {counts}", flush=True)  # fmt: skip
     return rate
 
 

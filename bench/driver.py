@@ -17,7 +17,10 @@ NORMAL = sys.argv[1].endswith("-normal")
 OPTIONS: dict[str, Any] = {"synchronous": "NORMAL"} if OURS and NORMAL else {}
 if OURS:
     from hermes_store import SessionDB
+    from hermes_store.errors import DatabaseLocked as Locked
 else:
+    from sqlite3 import OperationalError as Locked  # type: ignore[assignment]
+
     from hermes_state import SessionDB  # type: ignore[import-not-found, no-redef]
 
 SESSION_FIELDS = ("id", "source", "model", "parent_session_id", "started_at", "ended_at",
@@ -105,16 +108,26 @@ class Side:
         self.db.ensure_session(session_id, "cli")
         return [self._say(session_id, first + place) for place in range(number)]
 
-    def append_for(self, session_id: str, seconds: float, start_at: float) -> list[float]:
-        """Append as fast as possible for a while, beginning at a common moment."""
+    def append_for(
+        self, session_id: str, seconds: float, start_at: float
+    ) -> tuple[list[float], list[float]]:
+        """Append as fast as possible for a while, beginning at a common moment.
+
+        Return how long each one took, and how long each took that was given up.
+        """
         self.db.ensure_session(session_id, "cli")
         while time.time() < start_at:
             time.sleep(0.001)
         took: list[float] = []
+        given_up: list[float] = []
         end = start_at + seconds
         while time.time() < end:
-            took.append(self._say(session_id, len(took)))
-        return took
+            started = time.perf_counter()
+            try:
+                took.append(self._say(session_id, len(took)))
+            except Locked:
+                given_up.append(time.perf_counter() - started)
+        return took, given_up
 
     def search(self, query: str, times: int) -> tuple[list[float], int]:
         took, hits = [], 0
