@@ -122,14 +122,14 @@ def test_from_the_first_word_to_the_second_part(
     assert second["title"] == f"{first['title']} #2"
     assert second["parent_session_id"] == first["id"]
 
-    terminal = browse(bare, shows="… #2")
+    terminal = browse(bare, shows=second["title"])
     terminal.send("enter")
     terminal.wait_for("Hermes chat", "Previous conversation")
     terminal.type("How do I prune?\r")
     terminal.wait_for("Nothing is gone for good")
     terminal.send("escape")
     terminal.wait_gone("Hermes chat")
-    terminal.wait_for("… #2", "1 conversation")
+    terminal.wait_for(second["title"], "1 conversation")
     terminal.send("ctrl+q")
     left(terminal)
     assert said(bare, second["id"])[-2] == ("user", "How do I prune?")
