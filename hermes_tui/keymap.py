@@ -268,6 +268,11 @@ def first_key(keys: str) -> str:
     return next(shown(keys))
 
 
+def key_for(action_id: str, overrides: Mapping[str, str]) -> str:
+    """Return the first key that an action has now, as people write it."""
+    return first_key(overrides.get(action_id, BY_ID[action_id].keys))
+
+
 def in_force(overrides: Mapping[str, str]) -> Iterator[tuple[Action, str]]:
     """Yield every action with the keys it has now."""
     for action in ACTIONS:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from hermes_tui import keymap
 from hermes_tui.render import safe
 from hermes_tui.screens.browse_pane import PanePart
 from hermes_tui.wording import byte_size, plural
@@ -148,7 +149,10 @@ class ChangePart(PanePart):
 
     def _deleted(self, gone: Deleted, conversations: int) -> None:
         what = plural(conversations, "conversation")
-        self._done(f"{what}, {plural(gone.messages, 'message')} moved to the trash. u undoes it.")
+        messages = plural(gone.messages, "message")
+        # The key that works everywhere: a letter would go into the search field.
+        key = keymap.key_for("undo-now", self.key_overrides)
+        self._done(f"{what}, {messages} moved to the trash. {key} undoes it.")
 
     def action_undo(self) -> None:
         """Bring back what was deleted last."""

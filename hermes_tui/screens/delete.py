@@ -108,7 +108,7 @@ class DeleteDialog(Dialog[Delete]):
         parts: list[tuple[str, str] | str] = [
             f"{what}{plural(sessions, 'session')}, {plural(weight.messages, 'message')}, "
             f"{byte_size(weight.bytes)} of text.\n",
-            ("They go to the trash; u brings them back.", "$foreground-muted"),
+            ("They go to the trash and can come back.", "$foreground-muted"),
         ]
         if weight.in_use is not None:
             parts = [(f"{clean(weight.in_use)} It is protected until it ends.", "$warning")]

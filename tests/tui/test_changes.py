@@ -123,6 +123,24 @@ def test_delete_and_undo(three: Path) -> None:
         assert store.session("two").title == "title of two"
 
 
+@pytest.mark.parametrize(
+    ("keys", "key", "shown"), [({}, "ctrl+z", "^z"), ({"undo-now": "f8"}, "f8", "F8")]
+)
+def test_the_key_that_is_named_undoes_from_the_search_field(
+    three: Path, keys: dict[str, str], key: str, shown: str
+) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, "ctrl+d")
+        await click(pilot, "#ok")
+        assert isinstance(pilot.app.focused, Input)
+        assert len(listed(pilot)) == 2
+        assert said(pilot)[-1].endswith(f"moved to the trash. {shown} undoes it.")
+        await press(pilot, key)
+        assert len(listed(pilot)) == 3
+
+    drive(make_app(three, keys=keys), script)
+
+
 def test_escape_deletes_nothing(three: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "ctrl+d", "escape", "ctrl+d", "enter")
