@@ -28,6 +28,7 @@ from hermes_tui.workers import Workers
 if TYPE_CHECKING:
     from textual.command import Provider
     from textual.dom import DOMNode
+    from textual.driver import Driver
 
     from hermes_tui.messages import OpenBrowser, OpenChat
     from hermes_tui.screens.chat import ChatScreen
@@ -99,6 +100,15 @@ class HermesApp(App[Choice]):
         self.theme = opening.theme
         self.stylesheet.set_variables(self.get_css_variables())
         self.set_keymap(dict(opening.keys))
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return what talks to the terminal; an environment that names another is obeyed."""
+        found = super().get_driver_class()
+        if found.__name__ != "LinuxDriver":
+            return found
+        from hermes_tui.driver import KeysFirst  # only where there are Unix terminals
+
+        return KeysFirst
 
     def get_default_screen(self) -> Screen[Choice]:
         """Begin with the first screen, in the shape that fits: styling it twice takes time."""

@@ -107,7 +107,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "conversation": ("hermes_tui.conversation",),
     "workers": ("hermes_tui.first_page", "hermes_tui.workers"),
     "screens": ("hermes_tui.commands", "hermes_tui.screens"),
-    "app": ("hermes_tui.app",),
+    "app": ("hermes_tui.app", "hermes_tui.driver"),
     "cli": ("hermes_tui.__main__", "hermes_tui.cli"),
 }
 

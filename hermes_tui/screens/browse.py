@@ -122,6 +122,8 @@ class BrowseScreen(ChangePart):
 
     def action_resume(self) -> None:
         """Leave with the marked session."""
+        if self.too_early(self.action_resume):
+            return
         target = self.sessions.target()
         if target is None:
             return

@@ -39,7 +39,10 @@ Answer = TypeVar("Answer")
 class ChangePart(PanePart):
     """Changes what the list shows."""
 
-    def _target(self) -> Target | None:
+    def _target(self, again: Callable[[], None]) -> Target | None:
+        """Return what is marked; while that is about to change, act again afterwards."""
+        if self.too_early(again):
+            return None
         target = self.sessions.target()
         if target is None:
             self.say("Nothing is marked.")
@@ -98,7 +101,7 @@ class ChangePart(PanePart):
         """Rename the marked session."""
         from hermes_tui.screens.rename import RenameDialog
 
-        target = self._target()
+        target = self._target(self.action_rename)
         if target is None or self._refuse_read_only():
             return
         session_id = target.session_id
@@ -121,7 +124,7 @@ class ChangePart(PanePart):
         """Delete the marked conversation, or all that are selected."""
         from hermes_tui.screens.delete import DeleteDialog
 
-        target = self._target()
+        target = self._target(self.action_delete)
         if target is None or self._refuse_read_only():
             return
         roots = list(self.sessions.selected) or [target.root_id]
@@ -210,7 +213,7 @@ class ChangePart(PanePart):
         """Write conversations to a file."""
         from hermes_tui.screens.export import ExportDialog
 
-        target = self._target()
+        target = self._target(self.action_export)
         if target is None:
             return
         listed = [entry for entry in self.sessions.listed() if isinstance(entry, str)]
@@ -239,7 +242,7 @@ class ChangePart(PanePart):
     # -- marks -----------------------------------------------------------------------------
 
     def _mark(self, sentence: str, change: Callable[[Store, str], object]) -> None:
-        target = self._target()
+        target = self._target(lambda: self._mark(sentence, change))
         if target is None or self._refuse_read_only():
             return
         roots = list(self.sessions.selected) or [target.root_id]
@@ -252,16 +255,20 @@ class ChangePart(PanePart):
 
     def action_pin(self) -> None:
         """Pin or unpin."""
-        target = self.sessions.target()
-        if target is not None and target.row is not None and target.row.pinned:
+        target = self._target(self.action_pin)
+        if target is None:
+            return
+        if target.row is not None and target.row.pinned:
             self._mark("Not pinned any more.", lambda store, root: store.unpin(root))
         else:
             self._mark("Pinned.", lambda store, root: store.pin(root))
 
     def action_archive(self) -> None:
         """Archive, or bring back."""
-        target = self.sessions.target()
-        if target is not None and target.row is not None and target.row.archived:
+        target = self._target(self.action_archive)
+        if target is None:
+            return
+        if target.row is not None and target.row.archived:
             self._mark("Not archived any more.", lambda store, root: store.unarchive(root))
         else:
             self._mark("Archived; h shows it.", lambda store, root: store.archive(root))
@@ -270,7 +277,7 @@ class ChangePart(PanePart):
         """Give tags."""
         from hermes_tui.screens.dialogs import Ask
 
-        target = self._target()
+        target = self._target(self.action_tag)
         if target is None or self._refuse_read_only():
             return
         tags = " ".join(target.row.tags) if target.row is not None else ""
@@ -301,7 +308,7 @@ class ChangePart(PanePart):
 
     def action_copy_id(self) -> None:
         """Copy the session's id."""
-        target = self._target()
+        target = self._target(self.action_copy_id)
         if target is not None:
             tip = target.row.tip_id if target.row is not None else target.root_id
             session_id = target.session_id if target.part else tip
@@ -309,7 +316,7 @@ class ChangePart(PanePart):
 
     def action_copy_command(self) -> None:
         """Copy the command that resumes the session."""
-        target = self._target()
+        target = self._target(self.action_copy_command)
         if target is not None:
             tip = target.row.tip_id if target.row is not None else target.root_id
             command = f"hermes --resume {target.session_id if target.part else tip}"

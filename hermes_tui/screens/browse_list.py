@@ -42,6 +42,10 @@ class ListPart(BrowseBase):
         self._loaded_at: float | None = None
         self._reload_planned = False
         self._begun = False
+        self._answered: str | None = None
+        """The search text that the list answers; an empty one means everything."""
+        self._waiting: tuple[str, Callable[[], None]] | None = None
+        """What a person wants to do with the answer to a search text."""
 
     def on_mount(self) -> None:
         """Show the first rows, and go on once they are painted.
@@ -66,6 +70,31 @@ class ListPart(BrowseBase):
     def is_searching(self) -> bool:
         """Whether the list shows what a search found."""
         return bool(self.search_bar.text.strip())
+
+    # -- acting on what is listed ----------------------------------------------------------
+
+    def too_early(self, act: Callable[[], None]) -> bool:
+        """Tell whether the list does not show yet what was typed; if so, act when it does.
+
+        Enter right behind the last letter means what that letter finds, not what still stands
+        there.
+        """
+        text = self.search_bar.text.strip()
+        if text == self._answered:
+            return False
+        self._waiting = text, act
+        return True
+
+    def answers(self, text: str) -> None:
+        """Take note of what the list answers now, and do what waited for it."""
+        self._answered = text.strip()
+        if self._waiting is not None and self._waiting[0] == self._answered:
+            act, self._waiting = self._waiting[1], None
+            act()
+
+    def give_up_waiting(self) -> None:
+        """Do nothing with an answer that does not come."""
+        self._waiting = None
 
     # -- loading ---------------------------------------------------------------------------
 
@@ -135,6 +164,8 @@ class ListPart(BrowseBase):
         self.show_emptiness()
         if self._begun:
             self.follow_if_moved()
+        if not self.is_searching:
+            self.answers("")
 
     def _go_to_wanted(self) -> None:
         """Mark the session that was marked before, once, if it has come into the list."""

@@ -116,7 +116,12 @@ class SearchPart(ListPart):
             roots = [group.root_id for group in result.groups]
             return Found(text, limit, result, store.list_rows(roots, now=self.clock()))
 
-        self.ask("search", search, lambda found: self._show(found, to_top), self._not_searched)
+        self.ask(
+            "search",
+            search,
+            lambda found: self._show(found, to_top),
+            lambda error: self._not_searched(error, text),
+        )
 
     def _show(self, found: Found, to_top: bool) -> None:
         if found.text != self.search_bar.text:
@@ -141,6 +146,7 @@ class SearchPart(ListPart):
             self.ask("values", lambda store, _: _values(store), self._complete, lambda _: None)
         if to_top and self._order is None:
             self._pause = self.set_timer(PAUSE, self._rank)
+        self.answers(found.text)
 
     def on_store_changed(self, event: StoreChanged) -> None:
         """Search again now and then while somebody writes; everything stays where it is."""
@@ -154,8 +160,10 @@ class SearchPart(ListPart):
         if self.found is not None and self.is_searching:
             self.run_search(limit=self.found.limit, order=self.found.result.order)
 
-    def _not_searched(self, error: StoreError) -> None:
+    def _not_searched(self, error: StoreError, text: str) -> None:
         self.search_bar.say_notes(Content.styled(clean(str(error)), "$error"))
+        self.give_up_waiting()
+        self.answers(text)
 
     def _rank(self) -> None:
         """After a pause the most relevant come first, unless the person moved on to read."""

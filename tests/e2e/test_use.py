@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,39 @@ def test_typing_searches_and_escape_clears(place: Home, browse: Browse) -> None:
     terminal.send("escape")
     terminal.wait_for("Sessions", "Numbats")
     terminal.wait_gone("Results", "rottnest")
+
+
+SLOW_TERMINAL = """
+import termios, time
+change = termios.tcsetattr
+termios.tcsetattr = lambda *arguments: (time.sleep(0.4), change(*arguments))
+"""
+SLOW_DISK = """
+import time
+from hermes_tui import first_page
+read = first_page.read_head
+first_page.read_head = lambda *arguments: (time.sleep(1), read(*arguments))[1]
+from hermes_tui.screens.browse_list import ListPart
+ListPart._read_head = lambda self, store, _: first_page.read_head(store, self.view, self.clock())
+"""
+BROWSE = """
+import sys
+from hermes_tui.__main__ import main
+sys.argv = ["hermes", "sessions", "browse"]
+main()
+"""
+
+
+@pytest.mark.parametrize("slow", [SLOW_TERMINAL, SLOW_DISK], ids=["terminal", "disk"])
+def test_a_slow_machine_loses_no_key(place: Home, open_terminal: Open, slow: str) -> None:
+    terminal = open_terminal(place, sys.executable, "-c", slow + BROWSE)
+    terminal.wait_open()
+    terminal.send("tab", "ctrl+d")
+    terminal.wait_for("Move to trash", "62 messages")
+    terminal.send("escape")
+    terminal.wait_gone("Move to trash")
+    terminal.send("ctrl+q")
+    assert terminal.finish().clean
 
 
 def test_what_is_typed_too_early_is_not_lost(place: Home, open_terminal: Open) -> None:

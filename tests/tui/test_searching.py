@@ -9,15 +9,28 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from hermes_store.errors import StoreError
 from hermes_store.search.api import Request
-from hermes_store.search.results import Order
+from hermes_store.search.results import Order, SearchResult
 from hermes_store.store import Store
 from hermes_tui.choice import State
 from hermes_tui.screens import browse_search
 from hermes_tui.screens.browse import BrowseScreen
+from hermes_tui.screens.delete import DeleteDialog
 from hermes_tui.workers import Stopped
 from tests.tui import stock
-from tests.tui.running import NOW, Typed, drive, listed, main, make_app, press, shown, until
+from tests.tui.running import (
+    NOW,
+    PATIENCE,
+    Typed,
+    drive,
+    listed,
+    main,
+    make_app,
+    press,
+    shown,
+    until,
+)
 
 
 def test_typing_filters_in_the_order_of_the_store(sample: Path) -> None:
@@ -107,6 +120,75 @@ def test_a_newer_question_ends_the_older_one(sample: Path) -> None:
     async def until_began(pilot: Pilot[Any]) -> None:
         while not began.is_set():
             await pilot.pause(0.01)
+
+    drive(make_app(sample), script)
+
+
+def _hold_searches(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Keep every search waiting until the event that is returned is set."""
+    released, search = threading.Event(), Store.search
+
+    def held(self: Store, request: Request) -> SearchResult:
+        assert released.wait(PATIENCE)
+        return search(self, request)
+
+    monkeypatch.setattr(Store, "search", held)
+    return released
+
+
+def test_enter_behind_the_last_letter_takes_what_is_found(
+    sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not what still stands in the list while the search is under way."""
+    released = _hold_searches(monkeypatch)
+    chosen: list[str] = []
+
+    async def script(pilot: Pilot[Any]) -> None:
+        before = listed(pilot)[0]
+        main(pilot).search_bar.text = "docker"
+        await pilot.press("enter")
+        assert pilot.app.return_value is None and main(pilot).sessions.current_id() == before
+        released.set()
+        await until(pilot, lambda: pilot.app.return_value, "the choice")
+        row = main(pilot).sessions.row(listed(pilot)[0])
+        assert row is not None and row.id != before
+        chosen.append(row.tip_id)
+
+    choice = drive(make_app(sample), script)
+    assert choice is not None and [choice.session_id] == chosen
+
+
+def test_what_is_typed_further_takes_back_what_waited(
+    sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = _hold_searches(monkeypatch)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        main(pilot).search_bar.text = "docker"
+        await pilot.press("ctrl+d")
+        main(pilot).search_bar.text = "docker deploy"
+        released.set()
+        await until(pilot, lambda: main(pilot).found, "results")
+        assert pilot.app.screen is main(pilot)
+
+    drive(make_app(sample), script)
+
+
+def test_nothing_is_done_with_a_search_that_fails(
+    sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Store, request: Request) -> SearchResult:
+        raise StoreError("The disk is gone.")
+
+    monkeypatch.setattr(Store, "search", fail)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        main(pilot).search_bar.text = "docker"
+        await pilot.press("enter")
+        await until(pilot, lambda: "The disk is gone." in shown(pilot), "the reason")
+        assert pilot.app.return_value is None
+        await press(pilot, "ctrl+d")  # now a person has seen what is listed
+        assert isinstance(pilot.app.screen, DeleteDialog)
 
     drive(make_app(sample), script)
 
