@@ -37,6 +37,7 @@ class ListPart(BrowseBase):
         self.entries = Entries()
         self.hidden: dict[Hidden, int] = {}
         self.missing: StoreError | None = None
+        self.not_searched: StoreError | None = None
         self._number = 0
         self._load_seconds = 0.0
         self._loaded_at: float | None = None
@@ -79,11 +80,15 @@ class ListPart(BrowseBase):
         Enter right behind the last letter means what that letter finds, not what still stands
         there.
         """
-        text = self.search_bar.text.strip()
-        if text == self._answered:
+        text = self.search_bar.text
+        if self.is_answer_to(text):
             return False
-        self._waiting = text, act
+        self._waiting = text.strip(), act
         return True
+
+    def is_answer_to(self, text: str) -> bool:
+        """Tell whether the list shows what a search text finds."""
+        return text.strip() == self._answered
 
     def answers(self, text: str) -> None:
         """Take note of what the list answers now, and do what waited for it."""
@@ -91,10 +96,6 @@ class ListPart(BrowseBase):
         if self._waiting is not None and self._waiting[0] == self._answered:
             act, self._waiting = self._waiting[1], None
             act()
-
-    def give_up_waiting(self) -> None:
-        """Do nothing with an answer that does not come."""
-        self._waiting = None
 
     # -- loading ---------------------------------------------------------------------------
 
@@ -253,6 +254,8 @@ class ListPart(BrowseBase):
     def _emptiness(self) -> Content:
         if self.missing is not None and not isinstance(self.missing, DatabaseMissing):
             title, text = "This database cannot be read", clean(str(self.missing))
+        elif self.is_searching and self.not_searched is not None:
+            title, text = "This search did not work", clean(str(self.not_searched))
         elif self.is_searching:
             title = "No hits"
             text = "Try fewer or shorter words. Esc clears the search; F1 shows the language."

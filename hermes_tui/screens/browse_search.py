@@ -126,7 +126,7 @@ class SearchPart(ListPart):
     def _show(self, found: Found, to_top: bool) -> None:
         if found.text != self.search_bar.text:
             return
-        self.found = found
+        self.found, self.not_searched = found, None
         groups = found.result.groups
         present = {row.id for row in found.rows}
         snippets = {group.root_id: group.hits[0].snippet for group in groups if group.hits}
@@ -162,7 +162,12 @@ class SearchPart(ListPart):
 
     def _not_searched(self, error: StoreError, text: str) -> None:
         self.search_bar.say_notes(Content.styled(clean(str(error)), "$error"))
-        self.give_up_waiting()
+        if not self.is_answer_to(text):  # what stands in the list has nothing to do with it
+            self.found, self.not_searched = None, error
+            self.sessions.show_entries([], snippets={}, to_top=True)
+            self.search_bar.say_found(Content(""))
+            self.show_emptiness()
+            self.follow()
         self.answers(text)
 
     def _rank(self) -> None:

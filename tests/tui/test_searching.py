@@ -16,7 +16,6 @@ from hermes_store.store import Store
 from hermes_tui.choice import State
 from hermes_tui.screens import browse_search
 from hermes_tui.screens.browse import BrowseScreen
-from hermes_tui.screens.delete import DeleteDialog
 from hermes_tui.workers import Stopped
 from tests.tui import stock
 from tests.tui.running import (
@@ -174,10 +173,14 @@ def test_what_is_typed_further_takes_back_what_waited(
     drive(make_app(sample), script)
 
 
-def test_nothing_is_done_with_a_search_that_fails(
+def test_a_search_that_fails_leaves_nothing_to_act_on(
     sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """What stood in the list before has nothing to do with what was searched for."""
+    pressed = threading.Event()
+
     def fail(self: Store, request: Request) -> SearchResult:
+        assert pressed.wait(PATIENCE)
         raise StoreError("The disk is gone.")
 
     monkeypatch.setattr(Store, "search", fail)
@@ -185,10 +188,13 @@ def test_nothing_is_done_with_a_search_that_fails(
     async def script(pilot: Pilot[Any]) -> None:
         main(pilot).search_bar.text = "docker"
         await pilot.press("enter")
-        await until(pilot, lambda: "The disk is gone." in shown(pilot), "the reason")
-        assert pilot.app.return_value is None
-        await press(pilot, "ctrl+d")  # now a person has seen what is listed
-        assert isinstance(pilot.app.screen, DeleteDialog)
+        pressed.set()
+        await until(pilot, lambda: "This search did not work" in shown(pilot), "the reason")
+        await press(pilot, "enter", "ctrl+d")
+        assert pilot.app.return_value is None and pilot.app.screen is main(pilot)
+        assert "The disk is gone." in shown(pilot) and listed(pilot) == []
+        await press(pilot, "escape")
+        assert listed(pilot)
 
     drive(make_app(sample), script)
 
