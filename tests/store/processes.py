@@ -53,11 +53,15 @@ def kill(process: subprocess.Popen[str]) -> str:
 def heard(process: subprocess.Popen[str]) -> str:
     """Return the next line a script prints; fail with its complaint if it ended instead."""
     assert process.stdout is not None
-    line = process.stdout.readline()
-    if not line:
-        assert process.stderr is not None
-        raise AssertionError(process.stderr.read())
-    return line.strip()
+    # Sign by sign: a buffer would keep further lines that `communicate` then never sees.
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        sign = os.read(process.stdout.fileno(), 1)
+        if not sign:
+            assert process.stderr is not None
+            raise AssertionError(process.stderr.read())
+        line += sign
+    return line.decode().strip()
 
 
 def tell(process: subprocess.Popen[str], line: str = "go") -> None:
