@@ -74,12 +74,14 @@ def compress(
     *,
     summary: str,
     keep_last: int,
+    summarised_to: int | None = None,
     new_id: str | None = None,
     now: float,
 ) -> Session:
     """End a session and begin its continuation: a summary, then copies of its last turns.
 
-    At least `keep_last` messages are kept, more where a tool's answer would lose its question.
+    At least `keep_last` messages are kept, more where a tool's answer would lose its question,
+    and all that came after message `summarised_to`, which the summary cannot know of.
     SessionInUse if somebody else was faster or is at work on it.
     """
     old = sessions.get(tx, session_id)
@@ -91,6 +93,8 @@ def compress(
     _refuse_held(tx, session_id, now)
     _refuse_continued(tx, old)
     turns = _turns(tx, session_id)
+    if summarised_to is not None:
+        keep_last = max(keep_last, sum(turn.message_id > summarised_to for turn in turns))
     kept = turns[cut(turns, keep_last) :]
     if len(kept) == len(turns):
         raise InvalidInput(

@@ -48,19 +48,34 @@ class Converser(Viewer):
         *,
         summary: str,
         keep_last: int,
+        summarised_to: int | None = None,
         new_id: str | None = None,
         now: float,
     ) -> Session:
         """End a session and return its continuation: the summary, then its last turns.
 
-        SessionInUse if another process was faster or is at work on it.
+        What others said after message `summarised_to`, while the summary was being made, is kept
+        word for word. SessionInUse if another process was faster or is at work on it.
         """
         from hermes_store import continuation
 
         with self._db.write() as tx:
             return continuation.compress(
-                tx, session_id, summary=summary, keep_last=keep_last, new_id=new_id, now=now
+                tx,
+                session_id,
+                summary=summary,
+                keep_last=keep_last,
+                summarised_to=summarised_to,
+                new_id=new_id,
+                now=now,
             )
+
+    def newest_message(self, session_id: str) -> int:
+        """Return the id of the message that was stored last in a session, 0 for a silent one."""
+        from hermes_store import copies
+
+        with self._db.read() as tx:
+            return copies.newest_message(tx, session_id)
 
     def branch(
         self,

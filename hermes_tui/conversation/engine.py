@@ -291,7 +291,11 @@ class Conversation:
         """Put a summary in the place of what was said long ago, in a continuation."""
         from hermes_tui.conversation.auxiliary import compression_summary
 
-        if self.session_id is None or not self.history():
+        if self.session_id is None:
+            raise InvalidInput("There is nothing to compress yet.")
+        # Others may have said something here, and may go on while the summary is being made.
+        newest, self._history = self.store.newest_message(self.session_id), None
+        if not self.history():
             raise InvalidInput("There is nothing to compress yet.")
         summary = compression_summary(self.provider, self.history())
         continued = self.store.compress(
@@ -299,6 +303,7 @@ class Conversation:
             summary=summary,
             # Asked for by hand, also a short conversation is to become shorter.
             keep_last=min(self._config.compression.protect_last_n, len(self.history()) // 2),
+            summarised_to=newest,
             now=self._clock(),
         )
         self.move_to(continued.id)

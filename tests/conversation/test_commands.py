@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,10 +15,11 @@ from hermes_store import SessionDB
 from hermes_store.config import Config
 from hermes_store.errors import InvalidInput, SessionInUse
 from hermes_store.models import SUMMARY_MARK
-from hermes_tui.conversation import commands
+from hermes_tui.conversation import auxiliary, commands
+from hermes_tui.conversation.auxiliary import compression_summary
 from hermes_tui.conversation.commands import Spoken
 from hermes_tui.conversation.loopback import DemoServer
-from hermes_tui.conversation.provider import NotAuthorised
+from hermes_tui.conversation.provider import NotAuthorised, Provider
 from tests.conversation.talking import START, asked_by_chat, is_valid, talk
 from tests.conversation.trouble import TroubleServer, refuses
 from tests.support import add
@@ -138,6 +141,29 @@ def test_twice_gives_the_third_number(path: Path) -> None:
         for title in ("my project #2", "my project #3"):
             chat.tell("how do I search?")
             assert chat.compress().title == title
+
+
+def test_what_others_say_meanwhile_goes_along(
+    path: Path, db: SessionDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stands before is in the summary, what comes while it is made in the last turns."""
+    summarised: list[list[Any]] = []
+
+    def summarise(provider: Provider, history: Sequence[Mapping[str, Any]]) -> str:
+        summarised.append([message["content"] for message in history])
+        for number in range(4):
+            db.append_message(chat.here, "user", f"meanwhile {number}")
+        return compression_summary(provider, history)
+
+    monkeypatch.setattr(auxiliary, "compression_summary", summarise)
+    with DemoServer(delay=0) as server, talk(path, server, config=short(2)) as chat:
+        chat.tell("how do I search?")
+        chat.tell("how do I export?")
+        db.append_message(chat.here, "user", "from another window")
+        chat.compress()
+        assert "from another window" in summarised[0]
+        _, *kept = [content for _, content in chat.said()]
+    assert kept == [f"meanwhile {number}" for number in range(4)]
 
 
 def test_there_is_nothing_to_compress(db: SessionDB, path: Path) -> None:

@@ -99,6 +99,17 @@ def test_tools_keep_their_questions(db: SessionDB) -> None:
     _assert_counted(db, continued.id)
 
 
+def test_what_the_summary_cannot_know_of_is_kept(db: SessionDB) -> None:
+    _talk(db)
+    known = db.newest_message("old")
+    assert db.newest_message("nobody") == 0
+    for text in ("one more", "and another", "and a third"):
+        db.append_message("old", "user", text)
+    continued = db.compress("old", summary="s", keep_last=2, summarised_to=known, now=NOW)
+    assert _texts(db, continued.id)[1:] == ["one more", "and another", "and a third"]
+    _assert_counted(db, continued.id)
+
+
 def test_nothing_need_be_kept(db: SessionDB) -> None:
     _talk(db, title=None)
     continued = db.compress("old", summary="s", keep_last=0, new_id="on", now=NOW)
