@@ -25,7 +25,7 @@ from hermes_store.overview import (
     View,
     Weight,
 )
-from hermes_store.sources import describe
+from hermes_store.sources import OF_SOURCE, describe, spellings
 from hermes_store.text import local_day
 
 AGENT_SOURCES = ("tool", "subagent")
@@ -100,32 +100,40 @@ def _from_activity(tx: Transaction, view: View, archived: Collection[str]) -> It
     if plain and not archived and not _filing(tx):
         return _from_index(tx, view)
     kinds = _wanted_kinds(view)
-    source = "AND a.source = ?" if view.source is not None else ""
+    source, names = _of_source("a.source", view)
     values: list[Any] = [json.dumps(sorted(archived)), json.dumps(kinds)]
     rows = tx.rows(
         f"SELECT a.session_id, {_moment(view)}, {_group(view)} "
         "FROM session_activity a JOIN sessions s ON s.id = a.session_id "
         f"WHERE (a.listed = 1 OR a.edge = 'agent') AND {_kind(tx)} IN "
-        f"{_LISTED} {source} ORDER BY {_ORDERS[view.sort]}, a.session_id DESC",
-        (*values, *([view.source] if view.source is not None else [])),
+        f"{_LISTED} AND {source} ORDER BY {_ORDERS[view.sort]}, a.session_id DESC",
+        (*values, *names),
     )
     return (_Place(*row) for row in rows)
 
 
 def _from_index(tx: Transaction, view: View) -> Iterator[_Place]:
     """Walk the index that exists for this list, and nothing else."""
-    left_out = [*AGENT_SOURCES, "cron"] if view.source is None else []
-    marks = ", ".join("?" * len(left_out))
-    chosen = "a.source = ?" if view.source is not None else f"a.source NOT IN ({marks})"
+    chosen, names = _of_source("a.source", view)
+    if view.source is None:
+        names = (*AGENT_SOURCES, "cron")
+        chosen = f"a.source NOT IN ({', '.join('?' * len(names))})"
     # Jobs are hidden for being jobs, so asking for them shows the silent ones, too.
     spoken = "" if view.source == "cron" else "AND a.spoken = 1"
     rows = tx.rows(
         "SELECT a.session_id, a.chain_active FROM session_activity a "
         f"WHERE a.listed = 1 {spoken} AND {chosen} "
         "ORDER BY a.chain_active DESC, a.session_id DESC",
-        left_out or (view.source,),
+        names,
     )
     return (_Place(*row) for row in rows)
+
+
+def _of_source(column: str, view: View) -> tuple[str, tuple[str, ...]]:
+    """Return SQL for the source that a view shows, and its values."""
+    if view.source is None:
+        return "1", ()
+    return OF_SOURCE.format(column=column), spellings(view.source)
 
 
 def _filing(tx: Transaction) -> list[str]:
@@ -138,11 +146,17 @@ _TOTAL = (
     "FROM session_activity k JOIN sessions c ON c.id = k.session_id "
     "WHERE k.root_id = a.session_id AND k.edge = 'compression'), 0)"
 )
+# What the row shows: the title of the newest continuation that there is.
+_TITLE = (
+    "COALESCE((SELECT c.title FROM session_activity k JOIN sessions c ON c.id = k.session_id "
+    "WHERE k.root_id = a.session_id AND k.edge = 'compression' "
+    "ORDER BY c.started_at DESC, c.id DESC LIMIT 1), s.title)"
+)
 _ORDERS = {
     Sort.ACTIVITY: "a.chain_active DESC",
     Sort.STARTED: "s.started_at DESC",
     Sort.MESSAGES: f"{_TOTAL} DESC, a.chain_active DESC",
-    Sort.TITLE: "s.title IS NULL, s.title COLLATE NOCASE, a.chain_active DESC",
+    Sort.TITLE: f"{_TITLE} IS NULL, {_TITLE} COLLATE NOCASE, a.chain_active DESC",
 }
 
 
@@ -187,24 +201,30 @@ def _computed(tx: Transaction, view: View, archived: Collection[str]) -> Iterato
     }
     last = {each.id: each.last for each in known.values()}
     total = {each.id: each.messages for each in known.values()}
-    for each in known.values():
+    title = {each.id: each.title for each in known.values()}
+    for each in sorted(known.values(), key=lambda each: (each.started_at, each.id)):
         if each.edge == Edge.COMPRESSION.value:
             root = _root_of(each, known)
             last[root] = max(last[root], each.last)
             total[root] += each.messages
+            title[root] = each.title or known[root].title
     kinds = set(_wanted_kinds(view))
     found = [
         each
         for each in known.values()
         if each.edge != Edge.COMPRESSION.value
         and each.kind in kinds
-        and view.source in (None, each.source)
+        and (view.source is None or each.source in spellings(view.source))
     ]
     orders: dict[Sort, Callable[[_Known], Any]] = {
         Sort.ACTIVITY: lambda each: -last[each.id],
         Sort.STARTED: lambda each: -each.started_at,
         Sort.MESSAGES: lambda each: (-total[each.id], -last[each.id]),
-        Sort.TITLE: lambda each: (each.title is None, _folded(each.title or ""), -last[each.id]),
+        Sort.TITLE: lambda each: (
+            title[each.id] is None,
+            _folded(title[each.id] or ""),
+            -last[each.id],
+        ),
     }
     found.sort(key=lambda each: each.id, reverse=True)
     found.sort(key=orders[view.sort])
@@ -290,13 +310,12 @@ def hidden_counts(
     tx: Transaction, view: View, *, archived: Collection[str] = ()
 ) -> dict[Hidden, int]:
     """Return how many conversations and sub-agents a view leaves out, by the reason."""
-    source = "WHERE s.source = ?" if view.source is not None else "WHERE 1"
-    values = (json.dumps(sorted(archived)), *([view.source] if view.source is not None else []))
+    source, names = _of_source("s.source", view)
     edge = "a.edge" if tx.caps.activity else edge_sql("s", "p")
     rows = tx.rows(
         f"SELECT {_kind(tx)}, COUNT(*) "
-        f"FROM {listing.origin(tx)} {source} AND {edge} <> 'compression' GROUP BY 1",
-        values,
+        f"FROM {listing.origin(tx)} WHERE {source} AND {edge} <> 'compression' GROUP BY 1",
+        (json.dumps(sorted(archived)), *names),
     )
     kinds = set(_wanted_kinds(view))
     return {Hidden(kind): number for kind, number in rows if kind not in kinds}

@@ -17,6 +17,7 @@ from hermes_store.database.activity import PREVIEW_BYTES
 from hermes_store.database.activity import edge as edge_sql
 from hermes_store.database.transaction import Transaction
 from hermes_store.models import Conversation, Edge
+from hermes_store.sources import OF_SOURCE, spellings
 
 # What a row takes over from the newest session of its compression chain.
 _FROM_TIP = (
@@ -75,19 +76,21 @@ def origin(tx: Transaction) -> str:
 
 
 def _where(tx: Transaction, chosen: Filter, *, source_of: str) -> tuple[str, list[Any]]:
-    conditions, values = [], []
+    conditions: list[str] = []
+    values: list[Any] = []
     if not chosen.include_children:
         if tx.caps.activity:
             conditions.append("a.listed = 1")
         else:
             conditions.append(f"{edge_sql('s', 'p')} IN ('', 'branch')")
     if chosen.source is not None:
-        conditions.append(f"{source_of}.source = ?")
-        values.append(chosen.source)
+        conditions.append(OF_SOURCE.format(column=f"{source_of}.source"))
+        values += spellings(chosen.source)
     if chosen.exclude_sources:
-        marks = ", ".join("?" * len(chosen.exclude_sources))
+        left_out = [name for each in chosen.exclude_sources for name in spellings(each)]
+        marks = ", ".join("?" * len(left_out))
         conditions.append(f"{source_of}.source NOT IN ({marks})")
-        values += chosen.exclude_sources
+        values += left_out
     for column in ("archived", "hidden"):
         if tx.caps.has_session(column) and not chosen.include_archived:
             conditions.append(f"COALESCE(s.{column}, 0) = 0")
@@ -200,9 +203,8 @@ def recent(
 ) -> list[dict[str, Any]]:
     """Return every kind of session by its own last activity, children included."""
     if not tx.caps.activity or limit < 1:
-        table = "a" if tx.caps.activity else "s"
-        where, values = (f"{table}.source = ?", [source]) if source is not None else ("1", [])
-        return _recent(tx, f"{origin(tx)} WHERE {where}", (*values, limit, offset))
+        where, names = _of_source(tx, source)
+        return _recent(tx, f"{origin(tx)} WHERE {where}", (*names, limit, offset))
     # No index is in this order, but in that of the list nobody stands before their own activity:
     # ever more of it is looked at, until nobody beyond can belong to the page.
     reach = limit + max(0, offset)
@@ -216,14 +218,21 @@ def recent(
         reach *= 4
 
 
+def _of_source(tx: Transaction, source: str | None) -> tuple[str, tuple[str, ...]]:
+    if source is None:
+        return "1", ()
+    table = "a" if tx.caps.activity else "s"
+    return OF_SOURCE.format(column=f"{table}.source"), spellings(source)
+
+
 _IN_LIST = "FROM session_activity WHERE listed = {listed}{of_source} ORDER BY chain_active DESC"
 
 
 def _in_list(source: str | None) -> tuple[list[str], list[Any]]:
     """Return the clauses that read all that is listed, and all that is not, by activity."""
-    of_source = "" if source is None else " AND source = ?"
+    of_source = "" if source is None else f" AND {OF_SOURCE.format(column='source')}"
     parts = [_IN_LIST.format(listed=listed, of_source=of_source) for listed in (1, 0)]
-    return parts, [] if source is None else [source]
+    return parts, [] if source is None else [*spellings(source)]
 
 
 def _first_in_list(source: str | None, reach: int) -> tuple[str, list[Any]]:
@@ -254,8 +263,7 @@ def _recent(tx: Transaction, origin: str, values: Sequence[Any]) -> list[dict[st
 
 def recent_ids(tx: Transaction, source: str | None = None) -> list[str]:
     """Return the ids of every kind of session, the most recently active first."""
-    table = "a" if tx.caps.activity else "s"
-    where, values = (f"{table}.source = ?", [source]) if source is not None else ("1", [])
+    where, values = _of_source(tx, source)
     last = "a.last_active" if tx.caps.activity else COMPUTED_LAST
     found = tx.rows(
         f"SELECT s.id FROM {origin(tx)} WHERE {where} "

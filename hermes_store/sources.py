@@ -47,13 +47,25 @@ def known_name(text: str | None) -> str | None:
         return None
     wanted = text.strip().lower()
     for source in _SOURCES:
-        if wanted in (source.name, source.short, source.label.lower()):
+        if wanted in (*spellings(source.name), source.short, source.label.lower()):
             return source.name
     return text
 
 
+OF_SOURCE = "{column} IN (?, ?)"
+"""SQL for sessions of one source; its values are the `spellings`."""
+
+
+def spellings(name: str) -> tuple[str, str]:
+    """Return the two ways in which a source may be written in a database, mostly the same twice.
+
+    Hermes Agent itself writes api_server where its documentation says api-server.
+    """
+    known = name.replace("_", "-")
+    return (known, known.replace("-", "_")) if known in KNOWN else (name, name)
+
+
 def describe(name: str) -> Source:
     """Return a source's names; one that is not known keeps its own name."""
-    # Hermes Agent itself writes api_server where its documentation says api-server.
-    known = KNOWN.get(name) or KNOWN.get(name.replace("_", "-"))
+    known = KNOWN.get(spellings(name)[0])
     return known._replace(name=name) if known else Source(name, name, name[:5])

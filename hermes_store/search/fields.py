@@ -12,7 +12,7 @@ from hermes_store.database.activity import edge as edge_sql
 from hermes_store.database.transaction import Transaction
 from hermes_store.search import moments
 from hermes_store.search.query import Diagnostic, Field, Severity
-from hermes_store.sources import KNOWN
+from hermes_store.sources import KNOWN, OF_SOURCE, known_name, spellings
 
 ROLES = {"me": "user", "you": "user", "human": "user", "hermes": "assistant", "ai": "assistant"}
 HAS = ("tools", "title", "code", "url", "image", "reasoning")
@@ -68,10 +68,9 @@ def diagnose(field: Field, problem: FieldProblem) -> Diagnostic:
 
 
 def _source(_tx: Transaction, value: str, _now: float) -> Condition:
-    wanted = value.lower()
-    names = [source.name for source in KNOWN.values() if wanted in (source.name, source.short)]
-    if names:
-        return Condition("s.source = ?", (names[0],))
+    name = known_name(value)
+    if name in KNOWN:
+        return Condition(OF_SOURCE.format(column="s.source"), spellings(name))
     return Condition("s.source LIKE ? ESCAPE '\\'", (like(value)[1:],))
 
 

@@ -210,6 +210,13 @@ class PlainList:
                 counts[reason] = counts.get(reason, 0) + 1
         return counts
 
+    def _by_title(self, start: Member) -> tuple[bool, str]:
+        """Return what sorts by the title that a row shows."""
+        others = [each for each in self.chains[start.id] if each is not start]
+        newest = max(others, key=lambda each: (each.started, each.id), default=start)
+        title = newest.title or start.title
+        return title is None, _ascii_lower(title or "")
+
     def entries(self, view: View, now: float = NOW) -> list[Entry]:
         """Return the list itself."""
         found = [each for each in self.starts() if self._shows(view, each)]
@@ -221,7 +228,7 @@ class PlainList:
         elif view.sort is Sort.MESSAGES:
             found.sort(key=self.total, reverse=True)
         elif view.sort is Sort.TITLE:
-            found.sort(key=lambda each: (each.title is None, _ascii_lower(each.title or "")))
+            found.sort(key=self._by_title)
         found = found[: view.limit]
         if view.group is Grouping.NONE:
             return [each.id for each in found]

@@ -253,6 +253,19 @@ def test_every_order_begins_with_what_it_is_named_for(db: SessionDB) -> None:
         assert ids(db, View(sort=sort, limit=0)) == []
 
 
+def test_titles_are_in_the_order_that_is_seen(db: SessionDB) -> None:
+    """A row has the title of its newest continuation, or the first one if that has none."""
+    add(db, "renamed", "x", at=LONG_AGO, ended=LONG_AGO + 1, reason="compression", title="Apple")
+    add(db, "its tip", "x", at=LONG_AGO + 2, parent="renamed", title="Zebra")
+    add(db, "nameless tip", "x", at=LONG_AGO, ended=LONG_AGO + 1, reason="compression", title="Elk")
+    add(db, "its own tip", "x", at=LONG_AGO + 2, parent="nameless tip")
+    add(db, "plain", "x", at=LONG_AGO, title="Moose")
+    order = ids(db, View(sort=Sort.TITLE))
+    assert order == ["nameless tip", "plain", "renamed"]
+    rows = db.list_rows(order, now=NOW)
+    assert [row.title for row in rows] == ["Elk", "Moose", "Zebra"]
+
+
 @pytest.mark.parametrize("sort", Sort)
 def test_of_equals_the_greater_id_comes_first(db: SessionDB, sort: Sort) -> None:
     for name in ("b", "ab", "c", "a"):

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
+from hermes_store.overview import View
 from hermes_store.sources import KNOWN, describe, known_name
 from tests.cli.command import hermes
-from tests.support import add
+from tests.support import LONG_AGO, add
 
 # The table of the documents, in its order.
 NAMES = [
@@ -66,6 +67,32 @@ def test_a_search_can_ask_for_one(db: SessionDB, name: str) -> None:
     for typed in {name, describe(name).short if name in KNOWN else name}:
         hits = db.search(f"said source:{typed}").hits
         assert {hit.session_id for hit in hits} == {f"s-{name}"}
+
+
+@pytest.mark.parametrize("typed", ["api-server", "api_server", "api", "API server"])
+def test_both_spellings_of_one_are_found(tmp_path: Path, typed: str) -> None:
+    """Hermes Agent writes api_server, its documents say api-server."""
+    both = {"s-api-server", "s-api_server"}
+    with SessionDB(tmp_path / "state.db") as db:
+        for each in ("api-server", "api_server", "api"):
+            add(db, f"s-{each}", "said", source=each, at=LONG_AGO)
+        name = known_name(typed)
+        assert name is not None
+        assert {hit.session_id for hit in db.search(f'said source:"{typed}"').hits} == both
+        assert {found["id"] for found in db.search_sessions(source=name)} == both
+        assert {found["id"] for found in db.list_sessions_rich(source=name)} == both
+        others = db.list_sessions_rich(exclude_sources=[name])
+        assert [each["id"] for each in others] == ["s-api"]
+        assert set(db.list_entries(View(source=name), now=LONG_AGO)) == both
+        assert db.session_count(source=name) == 2
+        found = db.search_messages("said", source_filter=[name])
+        assert {hit["session_id"] for hit in found} == both
+        found = db.search_messages("said", exclude_sources=[name])
+        assert [hit["session_id"] for hit in found] == ["s-api"]
+        assert db.insights(days=1, source=name, now=LONG_AGO + 60).sessions == 2
+    listed = hermes(tmp_path, "sessions", "list", "--source", typed, "--json").json()
+    assert {each["id"] for each in listed["sessions"]} == both
+    assert describe("api_server").short == "api"
 
 
 def test_stats_count_each(full: Path) -> None:
