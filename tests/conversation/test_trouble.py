@@ -208,13 +208,13 @@ def test_a_slow_answer_is_waited_for() -> None:
     def behave(server: TroubleServer, exchange: Exchange) -> None:
         exchange.begin_stream()
         for _ in range(6):
-            server.closing.wait(0.4)
+            server.closing.wait(0.6)
             exchange.event(chunk({"content": "x"}))
         exchange.event(chunk({}, "stop"))
         exchange.end_stream()
 
     with TroubleServer(behave) as server:
-        assert Talk(server, timeout=2).ask().text == "x" * 6
+        assert Talk(server, timeout=3).ask().text == "x" * 6
 
 
 # -- giving up ---------------------------------------------------------------------------------

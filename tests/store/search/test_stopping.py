@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 
 import apsw
@@ -17,7 +16,6 @@ from tests.support import LONG_AGO
 
 MESSAGES = 3_000
 ABSENT = "🦄"
-SOON = 2.0
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +61,8 @@ def test_a_search_ends_at_once_when_it_is_cancelled(
 ) -> None:
     monkeypatch.setattr(stopping, "CHECK_EVERY", 50)
     token = Token(pulled_at=3)
-    began = time.monotonic()
     request = Request(QUERIES[name], limit=MESSAGES, cancelled=token, grouped=grouped)
     result = store.search(request)
-    assert time.monotonic() - began < SOON
     assert token.looks == 3, "asked again after it was pulled"
     assert result.partial
     assert len(result.hits) < MESSAGES
