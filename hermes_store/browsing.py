@@ -25,7 +25,7 @@ from hermes_store.overview import (
     View,
     Weight,
 )
-from hermes_store.sources import OF_SOURCE, describe, spellings
+from hermes_store.sources import describe, of_source, spellings
 from hermes_store.text import local_day
 
 AGENT_SOURCES = ("tool", "subagent")
@@ -133,7 +133,7 @@ def _of_source(column: str, view: View) -> tuple[str, tuple[str, ...]]:
     """Return SQL for the source that a view shows, and its values."""
     if view.source is None:
         return "1", ()
-    return OF_SOURCE.format(column=column), spellings(view.source)
+    return of_source(column, view.source)
 
 
 def _filing(tx: Transaction) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from hermes_store.database.transaction import Transaction
 from hermes_store.recap import tool_names
-from hermes_store.sources import OF_SOURCE, spellings
+from hermes_store.sources import of_source
 
 DAY = 86_400.0
 TOP_TOOLS = 15
@@ -81,8 +81,9 @@ def gather(tx: Transaction, *, days: int = 30, source: str | None = None, now: f
     where = "s.started_at >= ?"
     values: list[Any] = [now - days * DAY]
     if source is not None:
-        where += " AND " + OF_SOURCE.format(column="s.source")
-        values += spellings(source)
+        condition, names = of_source("s.source", source)
+        where += f" AND {condition}"
+        values += names
     totals = tx.one(
         f"SELECT COUNT(*), SUM(message_count), SUM(tool_call_count), SUM(input_tokens), "
         f"SUM(output_tokens), SUM({_CACHE}), SUM({_COST}), "

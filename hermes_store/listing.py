@@ -17,7 +17,7 @@ from hermes_store.database.activity import PREVIEW_BYTES
 from hermes_store.database.activity import edge as edge_sql
 from hermes_store.database.transaction import Transaction
 from hermes_store.models import Conversation, Edge
-from hermes_store.sources import OF_SOURCE, spellings
+from hermes_store.sources import of_source, spellings
 
 # What a row takes over from the newest session of its compression chain.
 _FROM_TIP = (
@@ -84,8 +84,9 @@ def _where(tx: Transaction, chosen: Filter, *, source_of: str) -> tuple[str, lis
         else:
             conditions.append(f"{edge_sql('s', 'p')} IN ('', 'branch')")
     if chosen.source is not None:
-        conditions.append(OF_SOURCE.format(column=f"{source_of}.source"))
-        values += spellings(chosen.source)
+        condition, names = of_source(f"{source_of}.source", chosen.source)
+        conditions.append(condition)
+        values += names
     if chosen.exclude_sources:
         left_out = [name for each in chosen.exclude_sources for name in spellings(each)]
         marks = ", ".join("?" * len(left_out))
@@ -221,18 +222,19 @@ def recent(
 def _of_source(tx: Transaction, source: str | None) -> tuple[str, tuple[str, ...]]:
     if source is None:
         return "1", ()
-    table = "a" if tx.caps.activity else "s"
-    return OF_SOURCE.format(column=f"{table}.source"), spellings(source)
+    return of_source("a.source" if tx.caps.activity else "s.source", source)
 
 
-_IN_LIST = "FROM session_activity WHERE listed = {listed}{of_source} ORDER BY chain_active DESC"
+_IN_LIST = (
+    "FROM session_activity WHERE listed = {listed} AND {condition} ORDER BY chain_active DESC"
+)
 
 
 def _in_list(source: str | None) -> tuple[list[str], list[Any]]:
     """Return the clauses that read all that is listed, and all that is not, by activity."""
-    of_source = "" if source is None else f" AND {OF_SOURCE.format(column='source')}"
-    parts = [_IN_LIST.format(listed=listed, of_source=of_source) for listed in (1, 0)]
-    return parts, [] if source is None else [*spellings(source)]
+    condition, names = of_source("source", source) if source is not None else ("1", ())
+    parts = [_IN_LIST.format(listed=listed, condition=condition) for listed in (1, 0)]
+    return parts, [*names]
 
 
 def _first_in_list(source: str | None, reach: int) -> tuple[str, list[Any]]:

@@ -21,7 +21,7 @@ from hermes_store.database.transaction import Transaction
 from hermes_store.families import Family
 from hermes_store.models import Deleted
 from hermes_store.search.fields import MarkSource
-from hermes_store.sources import OF_SOURCE, spellings
+from hermes_store.sources import of_source
 from hermes_store.upkeep import PruneFilter, PrunePlan, PruneRow, Remark
 
 DAY = 86_400
@@ -40,8 +40,9 @@ def _candidates(tx: Transaction, cutoff: float, source: str | None) -> tuple[str
         conditions.append(f"{_LAST.format(id='s.id', started='s.started_at')} < ?")
     values.append(cutoff)
     if source is not None:
-        conditions.append(OF_SOURCE.format(column="s.source"))
-        values += spellings(source)
+        condition, names = of_source("s.source", source)
+        conditions.append(condition)
+        values += names
     conditions += [f"NOT {kept}" for kept in _kept(tx)]
     return f"FROM {origin} WHERE {' AND '.join(conditions)}", values
 

@@ -16,7 +16,7 @@ from hermes_store.database.schema import SESSION_COLUMNS
 from hermes_store.database.transaction import Transaction
 from hermes_store.errors import AmbiguousSession, InvalidInput, SessionNotFound
 from hermes_store.models import Edge, Session
-from hermes_store.sources import OF_SOURCE, spellings
+from hermes_store.sources import of_source
 
 # The columns a Session is made of, in its field order; a file may lack some of them.
 _FIELDS = (
@@ -277,5 +277,5 @@ def count(tx: Transaction, source: str | None = None) -> int:
     """Return how many sessions there are, all or of one source."""
     if source is None:
         return int(tx.value("SELECT COUNT(*) FROM sessions"))
-    of_source = OF_SOURCE.format(column="source")
-    return int(tx.value(f"SELECT COUNT(*) FROM sessions WHERE {of_source}", spellings(source)))
+    condition, names = of_source("source", source)
+    return int(tx.value(f"SELECT COUNT(*) FROM sessions WHERE {condition}", names))

@@ -52,17 +52,20 @@ def known_name(text: str | None) -> str | None:
     return text
 
 
-OF_SOURCE = "{column} IN (?, ?)"
-"""SQL for sessions of one source; its values are the `spellings`."""
-
-
-def spellings(name: str) -> tuple[str, str]:
-    """Return the two ways in which a source may be written in a database, mostly the same twice.
+def spellings(name: str) -> tuple[str, ...]:
+    """Return the ways in which a source may be written in a database.
 
     Hermes Agent itself writes api_server where its documentation says api-server.
     """
     known = name.replace("_", "-")
-    return (known, known.replace("-", "_")) if known in KNOWN else (name, name)
+    return (known, known.replace("-", "_")) if known in KNOWN and "-" in known else (name,)
+
+
+def of_source(column: str, name: str) -> tuple[str, tuple[str, ...]]:
+    """Return the SQL condition that a column names a source, and its values."""
+    names = spellings(name)
+    # One value keeps the order of an index that begins with it; several do not.
+    return f"{column} = ?" if len(names) == 1 else f"{column} IN (?, ?)", names
 
 
 def describe(name: str) -> Source:

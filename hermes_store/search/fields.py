@@ -12,7 +12,7 @@ from hermes_store.database.activity import edge as edge_sql
 from hermes_store.database.transaction import Transaction
 from hermes_store.search import moments
 from hermes_store.search.query import Diagnostic, Field, Severity
-from hermes_store.sources import KNOWN, OF_SOURCE, known_name, spellings
+from hermes_store.sources import KNOWN, known_name, of_source
 
 ROLES = {"me": "user", "you": "user", "human": "user", "hermes": "assistant", "ai": "assistant"}
 HAS = ("tools", "title", "code", "url", "image", "reasoning")
@@ -70,7 +70,7 @@ def diagnose(field: Field, problem: FieldProblem) -> Diagnostic:
 def _source(_tx: Transaction, value: str, _now: float) -> Condition:
     name = known_name(value)
     if name in KNOWN:
-        return Condition(OF_SOURCE.format(column="s.source"), spellings(name))
+        return Condition(*of_source("s.source", name))
     return Condition("s.source LIKE ? ESCAPE '\\'", (like(value)[1:],))
 
 
