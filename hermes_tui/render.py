@@ -19,6 +19,7 @@ from hermes_store.text import clean, local_day, one_line
 
 if TYPE_CHECKING:
     from hermes_store.search.results import Snippet
+    from hermes_tui.messages import Spans
 
 Piece = tuple[str, str]
 Line = list[Piece]
@@ -102,6 +103,8 @@ class RowState(NamedTuple):
     now: float
     selected: bool = False
     unfolded: bool = False
+    spans: Spans | None = None
+    """Finds what is searched for in a title."""
 
 
 def session_line(row: ListRow, width: int, state: RowState) -> Line:
@@ -112,10 +115,10 @@ def session_line(row: ListRow, width: int, state: RowState) -> Line:
     right = _right_columns(row, width, state.now)
     left: Line = [(mark, "mark"), (sign, style), (f" {fold} ", "tree")]
     room = width - width_of(left) - width_of(right)
-    return [*left, *_name(row, room), *right]
+    return [*left, *_name(row, room, state.spans), *right]
 
 
-def _name(row: ListRow, room: int) -> Line:
+def _name(row: ListRow, room: int, spans: Spans | None) -> Line:
     title, preview = safe(row.title or ""), safe(row.preview)
     tags = "".join(f" #{safe(tag)}" for tag in row.tags)
     if row.archived:
@@ -126,11 +129,24 @@ def _name(row: ListRow, room: int) -> Line:
         tags = fit(tags, most)
     if not title:
         shown = preview or "(no messages)"
-        return [(fit(shown, room - cell_len(tags)), "untitled"), (tags, "tag")]
+        name = fit(shown, room - cell_len(tags))
+        return [*_with_matches(name, "untitled", spans), (tags, "tag")]
     rest = room - cell_len(title) - cell_len(tags)
     if rest < 12 or not preview:
-        return [(fit_title(title, room - cell_len(tags)), "title"), (tags, "tag")]
-    return [(title, "title"), (tags, "tag"), (fit(f"  {preview}", rest), "dim")]
+        name = fit_title(title, room - cell_len(tags))
+        return [*_with_matches(name, "title", spans), (tags, "tag")]
+    named = [*_with_matches(title, "title", spans), (tags, "tag")]
+    return [*named, (fit(f"  {preview}", rest), "dim")]
+
+
+def _with_matches(text: str, style: str, spans: Spans | None) -> Line:
+    """Return a text with what is searched for marked in it."""
+    pieces: Line = []
+    place = 0
+    for begin, end in spans.spans(text) if spans is not None else ():
+        pieces += [(text[place:begin], style), (text[begin:end], "match")]
+        place = end
+    return [*pieces, (text[place:], style)]
 
 
 def _right_columns(row: ListRow, width: int, now: float) -> Line:

@@ -124,6 +124,7 @@ class _Runner:
             searched_back_to=back_to,
             relaxations=steps,
             diagnostics=(*query.diagnostics, *running.diagnostics),
+            highlighter=running.highlighter,
         )
 
     def _flat(self, running: Search) -> tuple[tuple[Hit, ...], tuple[Group, ...], Count, Count]:

@@ -44,6 +44,20 @@ def like(text: str) -> str:
     return "%" + re.sub(r"([\\%_])", r"\\\1", text) + "%"
 
 
+def in_title(text: str) -> Condition:
+    """Return the condition that a title contains a text, in whatever case.
+
+    LIKE knows the case of ASCII letters only; of others the ways in which titles are written are
+    tried.
+    """
+    spelled = [text]
+    if not text.isascii():
+        spelled += [text.lower(), text.upper(), text.capitalize(), text.title()]
+    patterns = tuple(dict.fromkeys(map(like, spelled)))
+    tests = " OR ".join(["s.title LIKE ? ESCAPE '\\'"] * len(patterns))
+    return Condition(f"({tests})", patterns)
+
+
 def condition(
     tx: Transaction, field: Field, now: float, marks: MarkSource | None = None
 ) -> Condition:
@@ -93,7 +107,7 @@ def _tool(_tx: Transaction, value: str, _now: float) -> Condition:
 
 
 def _title(_tx: Transaction, value: str, _now: float) -> Condition:
-    return Condition("s.title LIKE ? ESCAPE '\\'", (like(value),))
+    return in_title(value)
 
 
 def _id(_tx: Transaction, value: str, _now: float) -> Condition:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from hermes_store import lineage
 from hermes_store.database.transaction import Transaction
-from hermes_store.search.fields import like
+from hermes_store.search.fields import in_title
 from hermes_store.search.query import Node, Text
 from hermes_store.search.results import Order
 from hermes_store.search.rows import Found
@@ -67,8 +67,9 @@ def with_matching_title(
     texts = wanted_texts(root)
     if not texts or not tx.caps.has_session("title"):
         return ()
-    tests = " AND ".join("s.title LIKE ? ESCAPE '\\'" for _ in texts)
-    wanted = [like(_plain(text)) for text in texts]
+    titles = [in_title(_plain(text)) for text in texts]
+    tests = " AND ".join(each.sql for each in titles)
+    wanted = [pattern for each in titles for pattern in each.values]
     # The index of titles alone is small; a session's row, with its prompt, is not.
     few = [
         row[0]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from hermes_store.search.query import Diagnostic
+
+if TYPE_CHECKING:
+    from hermes_store.search.snippet import Highlighter
 
 
 class Order(Enum):
@@ -96,3 +100,5 @@ class SearchResult:
     """Where text had to be read through: the moment down to which that was done."""
     relaxations: tuple[Relaxation, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    highlighter: Highlighter | None = field(default=None, compare=False, repr=False)
+    """Finds the matches in any other text, such as a title."""

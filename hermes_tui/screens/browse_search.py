@@ -134,6 +134,7 @@ class SearchPart(ListPart):
             [group.root_id for group in groups if group.root_id in present],
             found.rows,
             snippets,
+            spans=found.result.highlighter,
             to_top=to_top,
         )
         self.search_bar.say_found(_figures(found.result))

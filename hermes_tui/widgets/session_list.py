@@ -12,7 +12,7 @@ from hermes_store.overview import Entry, Heading, ListRow
 from hermes_tui import render
 from hermes_tui.entries import Entries
 from hermes_tui.keymap import Scope, bindings
-from hermes_tui.messages import RowsWanted
+from hermes_tui.messages import RowsWanted, Spans
 from hermes_tui.render import Branch, Line
 from hermes_tui.widgets.recent import Recent
 from hermes_tui.widgets.virtual_list import VirtualList
@@ -58,6 +58,7 @@ class SessionList(VirtualList):
         self._rows: Recent[str, ListRow] = Recent(4_000)
         self._below: dict[str, tuple[Branch, ...]] = {}
         self._snippets: Mapping[str, Snippet] = {}
+        self._spans: Spans | None = None
         self._asked: set[str] = set()
 
     # -- content ---------------------------------------------------------------------------
@@ -68,13 +69,14 @@ class SessionList(VirtualList):
         rows: Iterable[ListRow] = (),
         snippets: Mapping[str, Snippet] | None = None,
         *,
+        spans: Spans | None = None,
         to_top: bool = False,
     ) -> None:
         """Show other conversations; the marked one stays marked, and where it is on screen."""
         marked = None if to_top else self.current_id()
         screen_row = self.cursor * self.item_height - round(self.scroll_y)
         self._entries = entries
-        self._snippets = snippets or {}
+        self._snippets, self._spans = snippets or {}, spans
         self._remember(rows)
         self.item_height = 2 if snippets is not None else 1
         self._lay_out()
@@ -248,6 +250,9 @@ class SessionList(VirtualList):
         if line:
             return render.snippet_line(self._snippets.get(item), row.preview, width)
         state = render.RowState(
-            self.now, selected=item in self.selected, unfolded=item in self._below
+            self.now,
+            selected=item in self.selected,
+            unfolded=item in self._below,
+            spans=self._spans,
         )
         return render.session_line(row, width, state)

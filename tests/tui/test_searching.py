@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from hermes_store import SessionDB
 from hermes_store.errors import StoreError
 from hermes_store.search.api import Request
 from hermes_store.search.results import Order, SearchResult
@@ -17,6 +18,7 @@ from hermes_tui.choice import State
 from hermes_tui.screens import browse_search
 from hermes_tui.screens.browse import BrowseScreen
 from hermes_tui.workers import Stopped
+from tests.support import add
 from tests.tui import stock
 from tests.tui.running import (
     NOW,
@@ -48,6 +50,28 @@ def test_typing_filters_in_the_order_of_the_store(sample: Path) -> None:
         assert listed(pilot) == everything
 
     drive(make_app(sample), script)
+
+
+def test_matches_are_marked_in_titles(path: Path) -> None:
+    with SessionDB(path) as db:
+        add(db, "both", "docker here", title="Deploy with Docker")
+        add(db, "body", "docker there", title="Something else")
+        add(db, "bare", "docker without a title")
+
+    def marked(pilot: Pilot[Any]) -> list[list[str]]:
+        sessions = main(pilot).sessions
+        lines = [sessions.item_line(place, 0, 60) for place in range(sessions.count)]
+        return sorted([text for text, style in line if style == "match"] for line in lines)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, Typed("DOCKER"))
+        assert marked(pilot) == [[], ["Docker"], ["docker"]]
+        await press(pilot, Typed(" deploy"))
+        assert marked(pilot) == [["Deploy", "Docker"]]
+        await press(pilot, "escape")
+        assert marked(pilot) == [[], [], []]
+
+    drive(make_app(path), script)
 
 
 def test_after_a_pause_the_most_relevant_come_first(sample: Path) -> None:

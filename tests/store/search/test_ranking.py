@@ -201,6 +201,20 @@ def test_a_matching_title_comes_first_by_relevance_and_in_its_place_by_time(db: 
     assert order("deploy sort:oldest") == [("older", False), ("old", True), ("new", False)]
 
 
+@pytest.mark.parametrize("typed", ["докер на", "Докер На", "ДОКЕР НА", "докер", "straße"])
+def test_a_title_matches_in_whatever_case(db: SessionDB, typed: str) -> None:
+    wanted = ["capital", "title", "upper", "lower"] if "ß" not in typed else ["street"]
+    add(db, "capital", "x", title="Докер на сервере")
+    add(db, "title", "x", title="Докер На Сервере")
+    add(db, "upper", "x", title="ДОКЕР НА СЕРВЕРЕ")
+    add(db, "lower", "x", title="мой докер на сервере")
+    add(db, "street", "x", title="Straße")
+    add(db, "other", "x", title="Кот на сервере")
+    found = db.search(Request(typed, grouped=True, relax=False)).groups
+    assert sorted(group.root_id for group in found) == sorted(wanted)
+    assert {hit.session_id for hit in db.search(f'title:"{typed}"').hits} == set(wanted)
+
+
 def test_a_title_must_meet_the_conditions_too(db: SessionDB) -> None:
     add(db, "s", "nothing", title="Deploy", source="cron")
     assert [g.root_id for g in db.search(Request("deploy source:cron", grouped=True)).groups] == [
