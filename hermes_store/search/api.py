@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import apsw
@@ -41,6 +41,8 @@ class Request:
     offset: int = 0
     grouped: bool = False
     """Whether the page is made of conversations instead of messages."""
+    titles: bool = False
+    """Whether titles are searched as well where the page is made of messages."""
     typing: bool = False
     """Whether the last word may still go on."""
     relax: bool = True
@@ -67,7 +69,11 @@ def search(
     stop = Stop(request.cancelled, request.seconds)
     runner = _Runner(tx, request, vocabulary, marks, stop, order)
     result = runner.page(query, root)
-    if result.hits or result.groups or root is None or not request.relax or stop.stopped:
+    if request.titles:
+        result = replace(result, titled=runner.titled(root))
+    if result.hits or result.groups or result.titled:
+        return result
+    if root is None or not request.relax or stop.stopped:
         return result
     return runner.relaxed(query, root) or result
 
@@ -126,6 +132,12 @@ class _Runner:
             diagnostics=(*query.diagnostics, *running.diagnostics),
             highlighter=running.highlighter,
         )
+
+    def titled(self, root: Node | None) -> tuple[str, ...]:
+        """Return the conversations whose title matches a tree, the newest first."""
+        where, values = self._search(root).rows.session_conditions()
+        limit = self._request.limit
+        return grouping.with_matching_title(self._tx, root, where, values, limit)
 
     def _flat(self, running: Search) -> tuple[tuple[Hit, ...], tuple[Group, ...], Count, Count]:
         wanted = self._request.offset + self._request.limit

@@ -100,5 +100,7 @@ class SearchResult:
     """Where text had to be read through: the moment down to which that was done."""
     relaxations: tuple[Relaxation, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    titled: tuple[str, ...] = ()
+    """Conversations whose title matches, by their first session, if the request asked for them."""
     highlighter: Highlighter | None = field(default=None, compare=False, repr=False)
     """Finds the matches in any other text, such as a title."""

@@ -1,4 +1,4 @@
-"""`hermes sessions search`: find messages, grouped by conversation."""
+"""`hermes sessions search`: find messages and titles, grouped by conversation."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import argparse
 from typing import Any
 
 from hermes_store.errors import DatabaseMissing, InvalidInput
+from hermes_store.overview import ListRow
 from hermes_store.search import language
 from hermes_store.search.api import Request
-from hermes_store.search.results import Hit, Order, SearchResult
+from hermes_store.search.results import Hit, Order, SearchResult, Snippet
 from hermes_tui.cli.context import Context
 from hermes_tui.cli.listing import profile_contexts
 from hermes_tui.cli.output import complain
@@ -46,6 +47,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
         text,
         order=Order(options.sort) if options.sort else None,
         limit=options.limit,
+        titles=True,
         relax=not options.exact,
         seconds=options.seconds,
         now=context.now,
@@ -58,20 +60,25 @@ def run(options: argparse.Namespace, context: Context) -> int:
                 result = store.search(request)
                 titles = {hit.session_id: store.get_session_title(hit.session_id)
                           for hit in result.hits}  # fmt: skip
+                titled = store.list_rows(result.titled, now=context.now)
         except DatabaseMissing:
             continue
-        found += len(result.hits)
+        found += len(result.hits) + len(titled)
         if context.printer.as_json:
-            _print_json(context, result, titles, profile)
+            _print_json(context, result, titles, titled, profile)
         else:
-            _print(context, result, titles, profile)
+            _print(context, result, titles, titled, profile)
     if not found and not context.printer.as_json:
         complain("Nothing found.")
     return 0 if found else NOTHING_FOUND
 
 
 def _print_json(
-    context: Context, result: SearchResult, titles: dict[str, str | None], profile: str
+    context: Context,
+    result: SearchResult,
+    titles: dict[str, str | None],
+    titled: list[ListRow],
+    profile: str,
 ) -> None:
     context.printer.data(
         "search",
@@ -82,6 +89,15 @@ def _print_json(
         searched_back_to=result.searched_back_to,
         relaxations=[{"kind": r.kind, "explanation": r.explanation} for r in result.relaxations],
         diagnostics=[d.message for d in result.diagnostics],
+        titles=[
+            {
+                "session_id": row.tip_id,
+                "title": row.title,
+                "source": row.source,
+                "last_active": row.last_active,
+            }
+            for row in titled
+        ],
         hits=[_hit(hit, titles[hit.session_id]) for hit in result.hits],
     )
 
@@ -101,38 +117,57 @@ def _hit(hit: Hit, title: str | None) -> dict[str, Any]:
 
 
 def _print(
-    context: Context, result: SearchResult, titles: dict[str, str | None], profile: str
+    context: Context,
+    result: SearchResult,
+    titles: dict[str, str | None],
+    titled: list[ListRow],
+    profile: str,
 ) -> None:
     for note in result.diagnostics:
         complain(note.message)
     for step in result.relaxations:
         complain(step.explanation)
     printer = context.printer
+    for row in titled:
+        if not {row.id, row.tip_id} & titles.keys():
+            _print_head(context, row.title, row.tip_id, row.source, profile)
+            spans = result.highlighter.spans(row.title or "") if result.highlighter else []
+            shown = Snippet(row.title or "", tuple(spans))
+            _print_line(context, row.last_active, "title", shown)
     session = None
     for hit in result.hits:
         if hit.session_id != session:
             session = hit.session_id
-            name = plain(titles[session] or "—")
-            where = f"{profile}: " if profile else ""
-            printer.line(
-                f"{printer.strong(where + name)}  {printer.dim(session)}  "
-                f"{printer.dim(plain(hit.source))}"
-            )
-        when = relative_time(hit.timestamp, context.now)
-        printer.line(f"  {printer.dim(f'{when:<11}')} {plain(hit.role):<9} {_marked(context, hit)}")
+            _print_head(context, titles[session], session, hit.source, profile)
+        _print_line(context, hit.timestamp, hit.role, hit.snippet)
     if result.hits:
         stop = ""
         if result.partial and result.searched_back_to:
             stop = f"; searched back to {local_time(result.searched_back_to)}"
-        printer.line(
-            printer.dim(f"{result.messages} messages match, {result.order.value} first{stop}")
-        )
+        one = result.messages.number == 1 and result.messages.exact
+        match = "message matches" if one else "messages match"
+        printer.line(printer.dim(f"{result.messages} {match}, {result.order.value} first{stop}"))
 
 
-def _marked(context: Context, hit: Hit) -> str:
+def _print_head(
+    context: Context, title: str | None, session_id: str, source: str, profile: str
+) -> None:
+    printer = context.printer
+    name = f"{profile}: " if profile else ""
+    name += plain(title or "—")
+    printer.line(f"{printer.strong(name)}  {printer.dim(session_id)}  {printer.dim(plain(source))}")
+
+
+def _print_line(context: Context, moment: float, role: str, snippet: Snippet) -> None:
+    when = relative_time(moment, context.now)
+    start = context.printer.dim(f"{when:<11}")
+    context.printer.line(f"  {start} {plain(role):<9} {_marked(context, snippet)}")
+
+
+def _marked(context: Context, snippet: Snippet) -> str:
     """Return the excerpt on one line, its matches standing out."""
     start, end = ("\x01", "\x02") if context.printer.colour else ("»", "«")
-    text = hit.snippet.marked(start, end) if "\x01" not in hit.snippet.text else hit.snippet.text
+    text = snippet.marked(start, end) if "\x01" not in snippet.text else snippet.text
     if not context.printer.colour:
         return plain(text)
     # The marks survive cleaning as the symbols of their control characters.

@@ -42,6 +42,26 @@ def test_without_titles_the_list_shows_sources(full_home: Path) -> None:
     assert "tele" in lines[2]
 
 
+def test_a_search_finds_titles_too(full_home: Path) -> None:
+    """Before the messages, and only where no message of the conversation is shown anyway."""
+    assert hermes(full_home, "sessions", "rename", CHAT, "Zebra crossing").code == 0
+    found = hermes(full_home, "sessions", "search", "zebra")
+    assert found.code == 0 and found.err == ""
+    head, line = found.out.splitlines()
+    assert head.split() == ["Zebra", "crossing", CHAT, "telegram"]
+    assert line.split()[-3:] == ["title", "»Zebra«", "crossing"]
+    answer = hermes(full_home, "sessions", "search", "zebra", "--json").json()
+    assert [(each["session_id"], each["title"]) for each in answer["titles"]] == [
+        (CHAT, "Zebra crossing")
+    ]
+    assert answer["hits"] == []
+    assert hermes(full_home, "sessions", "search", "zebra", "source:cli", "--exact").code == 1
+    assert hermes(full_home, "sessions", "rename", CHAT, "The weather").code == 0
+    lines = hermes(full_home, "sessions", "search", "weather").out.splitlines()
+    assert sum(CHAT in line for line in lines) == 1
+    assert lines[-1] == "1 message matches, newest first"
+
+
 def test_wide_characters_keep_columns_in_line(full_home: Path) -> None:
     assert hermes(full_home, "sessions", "rename", CHAT, "天气 ☀️ 部署").code == 0
     lines = hermes(full_home, "sessions", "list").out.splitlines()
