@@ -189,7 +189,10 @@ def _title(text: str) -> str:
     parts = re.split(r"^\w+:\s", text.strip(), flags=re.M)
     said = next((part for part in parts if part.strip()), "")
     words = keywords(one_line(said)).split()[:6]
-    return " ".join(words).strip(" .,-'").capitalize() if len(words) > 1 else "A short conversation"
+    title = " ".join(words).strip(" .,-'")
+    if len(words) > 1:
+        return title.capitalize()
+    return f"A question about {title}" if title and "?" in said else "A short conversation"
 
 
 def _summary(text: str) -> str:

@@ -131,6 +131,7 @@ def test_the_client_is_loaded_when_a_chat_starts() -> None:
     ("asked", "title"),
     [
         ("How do I deploy the parser service?", "Deploy parser service"),
+        ("What did we say about docker?", "A question about docker"),
         ("Hello there", "A short conversation"),
     ],
 )
