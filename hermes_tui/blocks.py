@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
@@ -19,8 +19,10 @@ from textual.strip import Strip
 from hermes_store.models import SUMMARY_MARK, Message
 from hermes_store.overview import Segment as Session
 from hermes_store.text import clean, local_day
-from hermes_tui.messages import Spans
 from hermes_tui.render import fit, safe
+
+if TYPE_CHECKING:
+    from hermes_store.search.results import Spans
 
 SHOWN_LIMIT = 6_000
 """Characters of a message that are laid out before it is opened."""

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from textual.message import Message
 
 from hermes_tui.choice import Choice
-
-
-class Spans(Protocol):
-    """Finds the places of matches in a text."""
-
-    def spans(self, text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
-        """Return where matches begin and end."""
 
 
 @dataclass

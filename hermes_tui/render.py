@@ -18,8 +18,7 @@ from hermes_store.sources import describe
 from hermes_store.text import clean, local_day, one_line
 
 if TYPE_CHECKING:
-    from hermes_store.search.results import Snippet
-    from hermes_tui.messages import Spans
+    from hermes_store.search.results import Snippet, Spans
 
 Piece = tuple[str, str]
 Line = list[Piece]

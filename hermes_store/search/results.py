@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from hermes_store.search.query import Diagnostic
-
-if TYPE_CHECKING:
-    from hermes_store.search.snippet import Highlighter
 
 
 class Order(Enum):
@@ -18,6 +15,13 @@ class Order(Enum):
     NEWEST = "newest"
     OLDEST = "oldest"
     RELEVANCE = "relevance"
+
+
+class Spans(Protocol):
+    """Finds the places of matches in a text."""
+
+    def spans(self, text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
+        """Return where matches begin and end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,5 +106,5 @@ class SearchResult:
     diagnostics: tuple[Diagnostic, ...] = ()
     titled: tuple[str, ...] = ()
     """Conversations whose title matches, by their first session, if the request asked for them."""
-    highlighter: Highlighter | None = field(default=None, compare=False, repr=False)
+    highlighter: Spans | None = field(default=None, compare=False, repr=False)
     """Finds the matches in any other text, such as a title."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.content import Content
 
@@ -14,12 +14,15 @@ from hermes_store.overview import Outline, Recap
 from hermes_store.store import Store
 from hermes_store.text import clean
 from hermes_tui import panels, render
-from hermes_tui.messages import MessagesWanted, Spans, StoreChanged
+from hermes_tui.messages import MessagesWanted, StoreChanged
 from hermes_tui.screens.browse_base import TABS
 from hermes_tui.screens.browse_search import SearchPart
 from hermes_tui.widgets.session_list import SessionList, Target
 from hermes_tui.widgets.virtual_list import VirtualList
 from hermes_tui.workers import Stopped
+
+if TYPE_CHECKING:
+    from hermes_store.search.results import Spans
 
 AROUND = 40
 """Messages that are read along with the outline of a transcript."""

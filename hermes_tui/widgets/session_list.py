@@ -12,13 +12,13 @@ from hermes_store.overview import Entry, Heading, ListRow
 from hermes_tui import render
 from hermes_tui.entries import Entries
 from hermes_tui.keymap import Scope, bindings
-from hermes_tui.messages import RowsWanted, Spans
+from hermes_tui.messages import RowsWanted
 from hermes_tui.render import Branch, Line
 from hermes_tui.widgets.recent import Recent
 from hermes_tui.widgets.virtual_list import VirtualList
 
 if TYPE_CHECKING:
-    from hermes_store.search.results import Snippet
+    from hermes_store.search.results import Snippet, Spans
 
 AHEAD = 40
 """Rows that are read before they come into sight."""

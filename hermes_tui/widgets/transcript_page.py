@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual.geometry import Region, Size
 from textual.strip import Strip
@@ -17,10 +18,13 @@ from hermes_store.models import Message
 from hermes_store.overview import Outline
 from hermes_store.overview import Segment as Session
 from hermes_tui import blocks
-from hermes_tui.messages import MessagesWanted, Spans
+from hermes_tui.messages import MessagesWanted
 from hermes_tui.widgets.heights import Heights
 from hermes_tui.widgets.line_view import LineView
 from hermes_tui.widgets.recent import Recent
+
+if TYPE_CHECKING:
+    from hermes_store.search.results import Spans
 
 GUESS = 5
 """Lines that a message is taken for until it is laid out."""
