@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from hermes_store.companion import Companion
 from hermes_store.errors import InvalidInput
 from hermes_store.text import one_line, storable
-from hermes_store.upkeep import SavedSearch
+
+# The history, which every browser reads, can do without.
+if TYPE_CHECKING:
+    from hermes_store.upkeep import SavedSearch
 
 HISTORY_LENGTH = 1_000
 
@@ -20,11 +24,15 @@ class Searches:
 
     def saved(self) -> tuple[SavedSearch, ...]:
         """Return the searches that were given a name, by name."""
+        from hermes_store.upkeep import SavedSearch
+
         sql = "SELECT name, text, saved_at FROM saved_searches ORDER BY name"
         return self._companion.ask(lambda tx: tuple(SavedSearch(*row) for row in tx.rows(sql)), ())
 
     def save(self, name: str, text: str, now: float | None = None) -> SavedSearch:
         """Keep a search under a name; an earlier one of that name is replaced."""
+        from hermes_store.upkeep import SavedSearch
+
         clean = one_line(storable(name))
         if not clean:
             raise InvalidInput("A saved search needs a name.")

@@ -11,10 +11,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import apsw
 
-from hermes_store.search.query import Text
+# The list of words is kept without any query.
+if TYPE_CHECKING:
+    from hermes_store.search.query import Text
 
 Tokenize = Callable[[str], Sequence[str]]
 

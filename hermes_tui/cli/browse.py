@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_store.errors import InvalidInput, StoreError
-from hermes_tui.cli import listing
 from hermes_tui.cli.context import Context
 from hermes_tui.cli.opening import opening_for, show
 from hermes_tui.cli.output import complain
@@ -85,6 +84,8 @@ def _browse(options: argparse.Namespace, context: Context) -> int:
 
 def _plain(options: argparse.Namespace, context: Context) -> int:
     """Print the plain list, and how to get the browser."""
+    from hermes_tui.cli import listing
+
     options.all_profiles = False
     options.limit = options.limit or PLAIN_LIMIT
     code = listing.run(options, context)
