@@ -99,5 +99,6 @@ class BrowseBase(Asks, Screen[Choice]):
         self.notify(clean(str(error)), severity="error", timeout=10, markup=False)
 
     def say(self, sentence: str) -> None:
-        """Say what was done."""
+        """Say what was done, in the place of what was said before."""
+        self.app.clear_notifications()
         self.notify(clean(sentence), markup=False)

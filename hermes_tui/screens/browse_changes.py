@@ -52,8 +52,7 @@ class ChangePart(PanePart):
         self.sessions.selected = {}
         self.say(sentence)
         self.refresh_list()
-        if self.is_searching:
-            self.run_search()
+        self.search_again()
         self.follow()
 
     def _refuse_read_only(self) -> bool:

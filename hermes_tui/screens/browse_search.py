@@ -154,9 +154,10 @@ class SearchPart(ListPart):
         left = SEARCH_AGAIN - (time.monotonic() - self._searched_at)
         if self.is_searching and not self._again_planned:
             self._again_planned = True
-            self.set_timer(max(left, 0.01), self._search_again)
+            self.set_timer(max(left, 0.01), self.search_again)
 
-    def _search_again(self) -> None:
+    def search_again(self) -> None:
+        """Search for the same text in the same order; everything stays where it is."""
         self._again_planned = False
         if self.found is not None and self.is_searching:
             self.run_search(limit=self.found.limit, order=self.found.result.order)

@@ -131,7 +131,7 @@ def test_no_choice_prints_nothing(place: Home, open_terminal: Open) -> None:
 
 # Python says each module that it has loaded, so that the moment is the same on every machine.
 @pytest.mark.parametrize(
-    "module", ["argparse", "hermes_tui.cli.listing", "apsw", "textual.geometry", "textual.app"]
+    "module", ["argparse", "hermes_tui.cli.context", "apsw", "textual.geometry", "textual.app"]
 )
 def test_ctrl_c_while_it_starts(place: Home, open_terminal: Open, module: str) -> None:
     place.more["PYTHONPROFILEIMPORTTIME"] = "1"

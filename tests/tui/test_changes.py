@@ -24,6 +24,7 @@ from tests.tui.running import (
     listed,
     main,
     make_app,
+    page,
     press,
     said,
     shown,
@@ -139,6 +140,38 @@ def test_the_key_that_is_named_undoes_from_the_search_field(
         assert len(listed(pilot)) == 3
 
     drive(make_app(three, keys=keys), script)
+
+
+def test_what_was_done_can_be_read_in_a_tiny_terminal(three: Path) -> None:
+    """All of it, and only what was done last."""
+
+    def last_lines(pilot: Pilot[Any]) -> str:
+        lines = [line.strip("▌ ") for line in page(pilot) if line.startswith("▌")]
+        return " ".join(" ".join(lines).split())
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, "ctrl+d")
+        await click(pilot, "#ok")
+        assert last_lines(pilot) == "1 conversation, 1 message moved to the trash. ^z undoes it."
+        await press(pilot, "ctrl+z")
+        assert last_lines(pilot) == "1 session, 1 message came back."
+
+    drive(make_app(three), script, size=(40, 12))
+
+
+def test_a_change_keeps_the_order_of_a_search(sample: Path) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, Typed("docker"))
+        main(pilot)._rank()
+        await press(pilot, "down", "down")
+        before, gone = listed(pilot), main(pilot).sessions.current_id()
+        await press(pilot, "ctrl+d")
+        await click(pilot, "#ok")
+        assert "most relevant first" in shown(pilot)
+        assert listed(pilot) == [each for each in before if each != gone]
+        assert main(pilot).sessions.current_id() == before[3]
+
+    drive(make_app(sample), script)
 
 
 def test_escape_deletes_nothing(three: Path) -> None:
@@ -359,10 +392,10 @@ def test_copying_names_what_was_copied(sample: Path) -> None:
 
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "tab", "y")
-        assert pilot.app.clipboard == tip
+        assert (pilot.app.clipboard, said(pilot)) == (tip, [f"Copied {tip}."])
         await press(pilot, "Y")
-        assert pilot.app.clipboard == f"hermes --resume {tip}"
-        assert said(pilot) == [f"Copied {tip}.", f"Copied hermes --resume {tip}."]
+        command = f"hermes --resume {tip}"
+        assert (pilot.app.clipboard, said(pilot)) == (command, [f"Copied {command}."])
 
     drive(make_app(sample, state=State(session_id=stock.FAMILY)), script)
 
