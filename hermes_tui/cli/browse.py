@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,10 +15,11 @@ from hermes_store.errors import InvalidInput, StoreError
 from hermes_tui.cli.context import Context
 from hermes_tui.cli.opening import opening_for, show
 from hermes_tui.cli.output import complain
-from hermes_tui.cli.partner import conversation_maker, uses_builtin
+from hermes_tui.cli.partner import conversation_maker, demo_maker, uses_builtin
 
 if TYPE_CHECKING:
     from hermes_tui.choice import Choice
+    from hermes_tui.conversation.engine import Conversation
 
 DEMO_SESSIONS = 120
 PLAIN_LIMIT = 20
@@ -54,10 +56,16 @@ def run(options: argparse.Namespace, context: Context) -> int:
     with tempfile.TemporaryDirectory(prefix="hermes-demo-") as folder:
         path = Path(folder) / "state.db"
         create(path, DEMO_SESSIONS, now=context.now)
-        return _browse(options, replace(context, home=Path(folder), database=path))
+        place = replace(context, home=Path(folder), database=path)
+        with demo_maker(path, place.config()) as maker:
+            return _browse(options, place, maker)
 
 
-def _browse(options: argparse.Namespace, context: Context) -> int:
+def _browse(
+    options: argparse.Namespace,
+    context: Context,
+    demo: Callable[[str | None], Conversation] | None = None,
+) -> int:
     # Textual draws on standard error; standard output may be a pipe when the id is printed.
     terminal = sys.stdin.isatty() and sys.stderr.isatty()
     if not terminal or not (sys.stdout.isatty() or options.print_id):
@@ -68,8 +76,9 @@ def _browse(options: argparse.Namespace, context: Context) -> int:
     opening = opening_for(options, context, config)
     opening = replace(
         opening,
-        open_chat=conversation_maker(context.database, config),
-        is_taken_over=lambda: not uses_builtin(config),
+        open_chat=demo or conversation_maker(context.database, config),
+        # The agent knows nothing of a demonstration's sessions.
+        is_taken_over=lambda: demo is None and not uses_builtin(config),
     )
     while True:
         choice, code = show(opening, config)

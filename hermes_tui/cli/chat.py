@@ -20,15 +20,13 @@ from hermes_tui.cli import context as surroundings
 from hermes_tui.cli import neighbour
 from hermes_tui.cli.context import Context
 from hermes_tui.cli.output import complain
-from hermes_tui.cli.partner import conversation_maker, uses_builtin
+from hermes_tui.cli.partner import conversation_maker, demo_maker, uses_builtin
 from hermes_tui.wording import plain
 
 if TYPE_CHECKING:
     from hermes_tui.conversation.engine import Conversation
     from hermes_tui.conversation.replies import Delta
 
-DEMO_MODEL = "demo"
-DEMO_KEY = {"OPENAI_API_KEY": "demo"}
 DEMO_SESSIONS = 40
 TITLE_SECONDS = 5.0
 """How long a pipe waits for a title, after its answer is out."""
@@ -65,9 +63,9 @@ def run(arguments: Sequence[str]) -> int:
         return neighbour.take_over(["chat", *_without_own(arguments)])
     if rest:
         raise InvalidInput(f"'{rest[0]}' is not known here. 'hermes chat --help' shows what is.")
-    with _surroundings(own, context) as (place, demo_url):
-        config = _with_model(config, own.model, demo_url)
-        maker = conversation_maker(place.database, config, DEMO_KEY if own.demo else None)
+    if own.model is not None:
+        config = replace(config, model=replace(config.model, default=own.model))
+    with _surroundings(own.demo, context, config) as (place, maker):
         text = _said(own.query)
         if text is not None:
             return _pipe(maker, None, text, keeps=not own.demo)
@@ -103,28 +101,19 @@ def _said(query: str | None) -> str | None:
 
 @contextmanager
 def _surroundings(
-    options: argparse.Namespace, context: Context
-) -> Iterator[tuple[Context, str | None]]:
-    """Yield where to keep the conversation; for a demo, a place and a server of its own."""
-    if not options.demo:
-        yield context, None
+    demo: bool, context: Context, config: Config
+) -> Iterator[tuple[Context, Callable[[str | None], Conversation]]]:
+    """Yield where to keep the conversation, and what begins it; a demo has both of its own."""
+    if not demo:
+        yield context, conversation_maker(context.database, config)
         return
     from hermes_store.sample.generate import create
-    from hermes_tui.conversation.loopback import DemoServer
 
-    with tempfile.TemporaryDirectory(prefix="hermes-demo-") as folder, DemoServer() as server:
+    with tempfile.TemporaryDirectory(prefix="hermes-demo-") as folder:
         path = Path(folder) / "state.db"
         create(path, DEMO_SESSIONS, now=context.now)
-        yield replace(context, home=Path(folder), database=path), server.base_url
-
-
-def _with_model(config: Config, model: str | None, demo_url: str | None) -> Config:
-    wanted = config.model
-    if demo_url is not None:
-        wanted = replace(wanted, default=DEMO_MODEL, base_url=demo_url, auxiliary=DEMO_MODEL)
-    if model is not None:
-        wanted = replace(wanted, default=model)
-    return replace(config, model=wanted)
+        with demo_maker(path, config) as maker:
+            yield replace(context, home=Path(folder), database=path), maker
 
 
 def _screen(

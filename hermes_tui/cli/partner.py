@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,9 @@ from hermes_tui.cli import neighbour
 
 if TYPE_CHECKING:
     from hermes_tui.conversation.engine import Conversation
+
+_DEMO_MODEL = "demo"
+_DEMO_KEY = {"OPENAI_API_KEY": "demo"}
 
 
 def uses_builtin(config: Config) -> bool:
@@ -42,3 +47,23 @@ def conversation_maker(
         return Conversation(store, Provider(where), config, session_id, clock=clock)
 
     return make
+
+
+@contextmanager
+def demo_maker(database: Path, config: Config) -> Iterator[Callable[[str | None], Conversation]]:
+    """Yield what begins a conversation with the demonstration; its server starts with the first."""
+    with ExitStack() as running:
+        urls: list[str] = []
+
+        def make(session_id: str | None) -> Conversation:
+            from hermes_tui.conversation.loopback import DemoServer
+
+            if not urls:
+                urls.append(running.enter_context(DemoServer()).base_url)
+            model = replace(
+                config.model, default=_DEMO_MODEL, base_url=urls[0], auxiliary=_DEMO_MODEL
+            )
+            maker = conversation_maker(database, replace(config, model=model), _DEMO_KEY)
+            return maker(session_id)
+
+        yield make

@@ -177,7 +177,9 @@ class SearchPart(ListPart):
         from hermes_store.search.results import Order
 
         found = self.found
-        if found is None or self.sessions.cursor or found.result.order is not Order.NEWEST:
+        if found is None or found.result.order is not Order.NEWEST:
+            return
+        if self.sessions.cursor or self.app.screen is not self:
             return
         if "sort:" not in found.text and len(found.result.groups) > 1:
             self.run_search(order=Order.RELEVANCE, to_top=True)

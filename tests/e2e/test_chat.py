@@ -346,15 +346,36 @@ def test_the_demonstration(bare: Home, chat: Callable[..., Terminal], tmp_path: 
     assert not list(tmp_path.glob("hermes-demo-*"))
 
 
-def test_an_agent_takes_over_unless_told_otherwise(
-    place: Home, server: DemoServer, tmp_path: Path
+def test_a_demonstration_of_the_browser_can_be_talked_to(
+    bare: Home, browse: Browse, tmp_path: Path
 ) -> None:
-    talks_to(place, server)
+    """Without a key, and also where an agent is installed, which knows nothing of its sessions."""
+    _install_agent(bare, tmp_path)
+    terminal = browse(bare, "--demo", shows="demo")
+    terminal.wait_for("conversations", "● You:")
+    terminal.send("enter")
+    terminal.wait_for("Hermes chat", "Previous conversation")
+    terminal.type("how do I export?\r")
+    terminal.wait_for("can be imported again")
+    terminal.send("ctrl+q")
+    assert left(terminal).code == 0
+    assert not bare.database.exists()
+    assert not list(tmp_path.glob("hermes-demo-*"))
+
+
+def _install_agent(home: Home, tmp_path: Path) -> None:
     folder = tmp_path / "agent"
     folder.mkdir()
     (folder / "hermes").write_text(AGENT)
     (folder / "hermes").chmod(0o755)
-    place.more["PATH"] = f"{HERMES.parent}:{folder}:/usr/bin:/bin"
+    home.more["PATH"] = f"{HERMES.parent}:{folder}:/usr/bin:/bin"
+
+
+def test_an_agent_takes_over_unless_told_otherwise(
+    place: Home, server: DemoServer, tmp_path: Path
+) -> None:
+    talks_to(place, server)
+    _install_agent(place, tmp_path)
     done = piped(place, "chat", "-q", "hello")
     assert (done.returncode, done.stdout) == (7, "agent: chat -q hello\n")
     done = piped(place, "-r", NUMBAT)

@@ -100,6 +100,17 @@ def test_who_has_moved_on_is_not_disturbed_by_ranking(sample: Path) -> None:
     drive(make_app(sample), script)
 
 
+def test_who_has_opened_something_is_not_disturbed_by_ranking(sample: Path) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, Typed("docker"), "ctrl+d")
+        before = listed(pilot), main(pilot).sessions.current_id()
+        main(pilot)._rank()
+        await press(pilot, "escape")
+        assert (listed(pilot), main(pilot).sessions.current_id()) == before
+
+    drive(make_app(sample), script)
+
+
 def test_more_results_come_when_the_end_is_near(
     sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
