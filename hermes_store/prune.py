@@ -21,7 +21,7 @@ from hermes_store.database.transaction import Transaction
 from hermes_store.families import Family
 from hermes_store.models import Deleted
 from hermes_store.search.fields import MarkSource
-from hermes_store.sources import of_source
+from hermes_store.sources import of_source, spellings
 from hermes_store.upkeep import PruneFilter, PrunePlan, PruneRow, Remark
 
 DAY = 86_400
@@ -121,7 +121,7 @@ def _fits(family: Family, chosen: PruneFilter, now: float) -> bool:
     days = chosen.older_than_days
     if days is not None and family.last_active >= now - days * DAY:
         return False
-    if chosen.source is not None and family.root.source != chosen.source:
+    if chosen.source is not None and family.root.source not in spellings(chosen.source):
         return False
     if chosen.min_messages is not None and family.messages < chosen.min_messages:
         return False

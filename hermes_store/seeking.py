@@ -18,10 +18,11 @@ from hermes_store.models import Session
 from hermes_store.recalled import RecalledSession
 from hermes_store.search import grouping, question, rank
 from hermes_store.search.fields import Condition
-from hermes_store.search.query import Node
+from hermes_store.search.query import And, Node
 from hermes_store.search.results import Order, Relaxation
 from hermes_store.search.rows import Found
 from hermes_store.search.run import CATCH_UP_SECONDS, Search
+from hermes_store.search.snippet import wanted_texts
 from hermes_store.search.stopping import Stop
 from hermes_store.search.terms import tokenizer
 from hermes_store.search.vocabulary import Vocabulary
@@ -151,10 +152,11 @@ class Seeker:
     ) -> dict[str, Found | None]:
         """Return conversations with their best matches; by title only in the first pass."""
         search = self._search(tree, _outside(left_out), texts=True)
-        where, values = search.rows.session_conditions()
         titled: tuple[str, ...] = ()
         if first and not self._roles:
-            named = grouping.with_matching_title(self._tx, tree, where, values, limit)
+            # A message may have some of the words; a title that says little must have them all.
+            every = And(wanted_texts(tree), tree.span)
+            named = grouping.with_matching_title(self._tx, search, limit, every)
             titled = tuple(root for root in named if root not in self._skipped)
         rows = list(islice(rank.ranked(search, SEEN, weighted=True), SEEN))
         gathered = grouping.gather(self._tx, rows, titled, Order.RELEVANCE)

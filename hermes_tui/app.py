@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 SHEETS = ("app.tcss", "browse.tcss")
 """What the browser needs; dialogs, and the chat above it, bring their own when they open."""
+HANG_UP_SECONDS = 1.0
 
 
 @runtime_checkable
@@ -138,6 +140,15 @@ class HermesApp(App[Choice]):
             for number in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, partial(self.exit, return_code=128 + number))
             _take_sizes_in_turn(loop)
+            from hermes_tui.driver import KeysFirst
+
+            if isinstance(self._driver, KeysFirst):
+                self.set_interval(HANG_UP_SECONDS, partial(self._leave_if, self._driver.is_hung_up))
+
+    def _leave_if(self, is_hung_up: Callable[[], bool]) -> None:
+        """Leave when the terminal is gone and the signal that says so went to somebody else."""
+        if is_hung_up():
+            self.exit(return_code=128 + signal.SIGHUP)
 
     async def on_event(self, event: events.Event) -> None:
         """Keep what is typed too early; Textual would lose it, or find the screen half made."""

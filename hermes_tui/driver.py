@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import termios
 from typing import Any
 
@@ -38,6 +39,12 @@ class KeysFirst(LinuxDriver):
         except termios.error:
             return  # no terminal any more; Textual finds out for itself
         self._before = before
+
+    def is_hung_up(self) -> bool:
+        """Tell whether the terminal is gone; reading from it then ends at once, again and again."""
+        look = select.poll()
+        look.register(self.fileno, 0)
+        return any(event & (select.POLLHUP | select.POLLERR) for _, event in look.poll(0))
 
     def start_application_mode(self) -> None:
         """Take over the terminal."""

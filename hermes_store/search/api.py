@@ -70,7 +70,9 @@ def search(
     runner = _Runner(tx, request, vocabulary, marks, stop, order)
     result = runner.page(query, root)
     if request.titles:
-        result = replace(result, titled=runner.titled(root))
+        shown = grouping.roots(tx, [hit.session_id for hit in result.hits]).values()
+        titled = tuple(each for each in runner.titled(root) if each not in shown)
+        result = replace(result, titled=titled)
     if result.hits or result.groups or result.titled:
         return result
     if root is None or not request.relax or stop.stopped:
@@ -116,7 +118,7 @@ class _Runner:
         """Return the page of a tree."""
         running = self._search(root)
         hits, groups, messages, conversations = (
-            self._grouped(running, root) if self._request.grouped else self._flat(running)
+            self._grouped(running) if self._request.grouped else self._flat(running)
         )
         stopped = self._stop.stopped
         back_to = running.rows.scanned_back_to if stopped else None
@@ -135,9 +137,7 @@ class _Runner:
 
     def titled(self, root: Node | None) -> tuple[str, ...]:
         """Return the conversations whose title matches a tree, the newest first."""
-        where, values = self._search(root).rows.session_conditions()
-        limit = self._request.limit
-        return grouping.with_matching_title(self._tx, root, where, values, limit)
+        return grouping.with_matching_title(self._tx, self._search(root), self._request.limit)
 
     def _flat(self, running: Search) -> tuple[tuple[Hit, ...], tuple[Group, ...], Count, Count]:
         wanted = self._request.offset + self._request.limit
@@ -168,13 +168,10 @@ class _Runner:
         exact = counted <= COUNT_UP_TO and running.single_tier
         return Count(min(counted, COUNT_UP_TO), exact)
 
-    def _grouped(
-        self, running: Search, root: Node | None
-    ) -> tuple[tuple[Hit, ...], tuple[Group, ...], Count, Count]:
+    def _grouped(self, running: Search) -> tuple[tuple[Hit, ...], tuple[Group, ...], Count, Count]:
         request = self._request
         wanted = request.offset + request.limit
-        where, values = running.rows.session_conditions()
-        titled = grouping.with_matching_title(self._tx, root, where, values, wanted)
+        titled = grouping.with_matching_title(self._tx, running, wanted)
         if self._order is Order.RELEVANCE:
             found, more = self._first(running, SEEN_FOR_GROUPS)
         else:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from hermes_store import lineage
 from hermes_store.database.transaction import Transaction
-from hermes_store.search.fields import in_title
-from hermes_store.search.query import Node, Text
+from hermes_store.search.fields import Condition, in_title
+from hermes_store.search.query import And, Node, Not, Or, Text
 from hermes_store.search.results import Order
 from hermes_store.search.rows import Found
+from hermes_store.search.run import Search
 from hermes_store.search.snippet import wanted_texts
 
 FEW_TITLES = 500
@@ -61,15 +63,20 @@ def _moment(tx: Transaction, root: str, rows: Sequence[Found]) -> float:
 
 
 def with_matching_title(
-    tx: Transaction, root: Node | None, conditions: str, values: Sequence[object], limit: int
+    tx: Transaction, search: Search, limit: int, root: Node | None = None
 ) -> tuple[str, ...]:
-    """Return the conversations whose title has all wanted words, the newest first."""
-    texts = wanted_texts(root)
-    if not texts or not tx.caps.has_session("title"):
+    """Return the conversations whose title has what is searched for, the newest first.
+
+    `root` asks for something else of the titles than of the messages.
+    """
+    if search.is_about_messages or not tx.caps.has_session("title"):
         return ()
-    titles = [in_title(_plain(text)) for text in texts]
-    tests = " AND ".join(each.sql for each in titles)
-    wanted = [pattern for each in titles for pattern in each.values]
+    root = root or search.root
+    condition = _of_title(root)
+    if condition is None or not wanted_texts(root):
+        return ()
+    tests, wanted = condition.sql, condition.values
+    conditions, values = search.rows.session_conditions()
     # The index of titles alone is small; a session's row, with its prompt, is not.
     few = [
         row[0]
@@ -80,7 +87,7 @@ def with_matching_title(
     ]
     if len(few) <= FEW_TITLES:
         listed = "(SELECT value FROM json_each(?))"
-        chosen, bound = f"s.rowid IN {listed}", [json.dumps(few)]
+        chosen, bound = f"s.rowid IN {listed}", (json.dumps(few),)
     else:
         chosen, bound = f"s.title IS NOT NULL AND {tests}", wanted
     rows = tx.rows(
@@ -91,6 +98,28 @@ def with_matching_title(
     ids = [session_id for (session_id,) in rows]
     root_of = roots(tx, ids)
     return tuple(dict.fromkeys(root_of[session_id] for session_id in ids))
+
+
+def _of_title(node: Node | None) -> Condition | None:
+    """Return a tree as a condition on titles, None where a title cannot say."""
+    match node:
+        case Text():
+            return in_title(_plain(node))
+        case Not():
+            part = _of_title(node.part)
+            return replace(part, sql=f"NOT {part.sql}") if part is not None else None
+        case And() | Or():
+            parts = [_of_title(each) for each in node.parts]
+            # "this, or not that" would be nearly every title there is.
+            loose = isinstance(node, Or) and any(isinstance(each, Not) for each in node.parts)
+            known = [each for each in parts if each is not None]
+            if loose or len(known) < len(parts):
+                return None
+            word = " AND " if isinstance(node, And) else " OR "
+            values = tuple(value for each in known for value in each.values)
+            return Condition(f"({word.join(each.sql for each in known)})", values)
+        case _:
+            return None
 
 
 def _plain(text: Text) -> str:

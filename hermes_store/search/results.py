@@ -105,6 +105,7 @@ class SearchResult:
     relaxations: tuple[Relaxation, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     titled: tuple[str, ...] = ()
-    """Conversations whose title matches, by their first session, if the request asked for them."""
+    """Conversations whose title matches, by their first session, if the request asked for them;
+    those that have a hit are left out."""
     highlighter: Spans | None = field(default=None, compare=False, repr=False)
     """Finds the matches in any other text, such as a title."""

@@ -64,6 +64,8 @@ class Search:
         self._conditions: dict[Field, Condition] = {}
         conditions, self.root = self._hoist(self._understood(root))
         self._mixed = _fields_in(self.root)
+        self.is_about_messages = any(not each.session for each in conditions)
+        """Whether something is asked of each message, which a title cannot answer."""
         self.rows = Rows(
             tx,
             [Condition(findable(tx), session=False), *extra, *conditions],

@@ -65,7 +65,7 @@ def run(arguments: Sequence[str]) -> int:
         raise InvalidInput(f"'{rest[0]}' is not known here. 'hermes chat --help' shows what is.")
     if own.model is not None:
         config = replace(config, model=replace(config.model, default=own.model))
-    with _surroundings(own.demo, context, config) as (place, maker):
+    with _surroundings(own, context, config) as (place, maker):
         text = _said(own.query)
         if text is not None:
             return _pipe(maker, None, text, keeps=not own.demo)
@@ -101,10 +101,10 @@ def _said(query: str | None) -> str | None:
 
 @contextmanager
 def _surroundings(
-    demo: bool, context: Context, config: Config
+    options: argparse.Namespace, context: Context, config: Config
 ) -> Iterator[tuple[Context, Callable[[str | None], Conversation]]]:
     """Yield where to keep the conversation, and what begins it; a demo has both of its own."""
-    if not demo:
+    if not options.demo:
         yield context, conversation_maker(context.database, config)
         return
     from hermes_store.sample.generate import create
@@ -112,7 +112,7 @@ def _surroundings(
     with tempfile.TemporaryDirectory(prefix="hermes-demo-") as folder:
         path = Path(folder) / "state.db"
         create(path, DEMO_SESSIONS, now=context.now)
-        with demo_maker(path, config) as maker:
+        with demo_maker(path, config, options.model) as maker:
             yield replace(context, home=Path(folder), database=path), maker
 
 

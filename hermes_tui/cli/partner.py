@@ -50,7 +50,9 @@ def conversation_maker(
 
 
 @contextmanager
-def demo_maker(database: Path, config: Config) -> Iterator[Callable[[str | None], Conversation]]:
+def demo_maker(
+    database: Path, config: Config, model: str | None = None
+) -> Iterator[Callable[[str | None], Conversation]]:
     """Yield what begins a conversation with the demonstration; its server starts with the first."""
     with ExitStack() as running:
         urls: list[str] = []
@@ -60,10 +62,13 @@ def demo_maker(database: Path, config: Config) -> Iterator[Callable[[str | None]
 
             if not urls:
                 urls.append(running.enter_context(DemoServer()).base_url)
-            model = replace(
-                config.model, default=_DEMO_MODEL, base_url=urls[0], auxiliary=_DEMO_MODEL
+            wanted = replace(
+                config.model,
+                default=model or _DEMO_MODEL,
+                base_url=urls[0],
+                auxiliary=_DEMO_MODEL,
             )
-            maker = conversation_maker(database, replace(config, model=model), _DEMO_KEY)
+            maker = conversation_maker(database, replace(config, model=wanted), _DEMO_KEY)
             return maker(session_id)
 
         yield make

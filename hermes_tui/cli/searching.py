@@ -129,11 +129,9 @@ def _print(
         complain(step.explanation)
     printer = context.printer
     for row in titled:
-        if not {row.id, row.tip_id} & titles.keys():
-            _print_head(context, row.title, row.tip_id, row.source, profile)
-            spans = result.highlighter.spans(row.title or "") if result.highlighter else []
-            shown = Snippet(row.title or "", tuple(spans))
-            _print_line(context, row.last_active, "title", shown)
+        _print_head(context, row.title, row.tip_id, row.source, profile)
+        spans = result.highlighter.spans(row.title or "") if result.highlighter else []
+        _print_line(context, row.last_active, "title", Snippet(row.title or "", tuple(spans)))
     session = None
     for hit in result.hits:
         if hit.session_id != session:

@@ -240,9 +240,8 @@ class ChangePart(PanePart):
 
     # -- marks -----------------------------------------------------------------------------
 
-    def _mark(self, sentence: str, change: Callable[[Store, str], object]) -> None:
-        target = self._target(lambda: self._mark(sentence, change))
-        if target is None or self._refuse_read_only():
+    def _mark(self, target: Target, sentence: str, change: Callable[[Store, str], object]) -> None:
+        if self._refuse_read_only():
             return
         roots = list(self.sessions.selected) or [target.root_id]
 
@@ -258,9 +257,9 @@ class ChangePart(PanePart):
         if target is None:
             return
         if target.row is not None and target.row.pinned:
-            self._mark("Not pinned any more.", lambda store, root: store.unpin(root))
+            self._mark(target, "Not pinned any more.", lambda store, root: store.unpin(root))
         else:
-            self._mark("Pinned.", lambda store, root: store.pin(root))
+            self._mark(target, "Pinned.", lambda store, root: store.pin(root))
 
     def action_archive(self) -> None:
         """Archive, or bring back."""
@@ -268,9 +267,9 @@ class ChangePart(PanePart):
         if target is None:
             return
         if target.row is not None and target.row.archived:
-            self._mark("Not archived any more.", lambda store, root: store.unarchive(root))
+            self._mark(target, "Not archived any more.", lambda store, root: store.unarchive(root))
         else:
-            self._mark("Archived; h shows it.", lambda store, root: store.archive(root))
+            self._mark(target, "Archived; h shows it.", lambda store, root: store.archive(root))
 
     def action_tag(self) -> None:
         """Give tags."""
@@ -281,9 +280,10 @@ class ChangePart(PanePart):
             return
         tags = " ".join(target.row.tags) if target.row is not None else ""
         hint = "Words with spaces between; an empty line takes all tags away."
-        self.app.push_screen(Ask("Tags", tags, "Set", hint), self._tag)
+        dialog = Ask("Tags", tags, "Set", hint)
+        self.app.push_screen(dialog, lambda text: self._tag(target, text))
 
-    def _tag(self, text: str | None) -> None:
+    def _tag(self, target: Target, text: str | None) -> None:
         if text is None:
             return
         tags = text.replace(",", " ").replace("#", " ").split()
@@ -293,7 +293,7 @@ class ChangePart(PanePart):
             if tags:
                 store.tag(root, *tags)
 
-        self._mark("Tagged." if tags else "No tags any more.", change)
+        self._mark(target, "Tagged." if tags else "No tags any more.", change)
 
     # -- copying ---------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ class ListPart(BrowseBase):
         self._loaded_at: float | None = None
         self._reload_planned = False
         self._begun = False
-        self._answered: str | None = None
+        self.answered: str | None = None
         """The search text that the list answers; an empty one means everything."""
         self._waiting: tuple[str, Callable[[], None]] | None = None
         """What a person wants to do with the answer to a search text."""
@@ -81,21 +81,25 @@ class ListPart(BrowseBase):
         there.
         """
         text = self.search_bar.text
-        if self.is_answer_to(text):
+        if text == self.answered:
             return False
-        self._waiting = text.strip(), act
+        self._waiting = text, act
         return True
 
-    def is_answer_to(self, text: str) -> bool:
-        """Tell whether the list shows what a search text finds."""
-        return text.strip() == self._answered
-
     def answers(self, text: str) -> None:
-        """Take note of what the list answers now, and do what waited for it."""
-        self._answered = text.strip()
-        if self._waiting is not None and self._waiting[0] == self._answered:
-            act, self._waiting = self._waiting[1], None
-            act()
+        """Take note of what the list answers now, and do what waited for it.
+
+        Who typed on, or opened something else, does not want it any more.
+        """
+        self.answered = text
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None and waiting[0] == text and self.app.screen is self:
+            waiting[1]()
+
+    def forget_what_waits(self) -> None:
+        """Do nothing with an answer to an earlier text."""
+        if self._waiting is not None and self._waiting[0] != self.search_bar.text:
+            self._waiting = None
 
     # -- loading ---------------------------------------------------------------------------
 
@@ -153,20 +157,20 @@ class ListPart(BrowseBase):
         self._loaded_at = time.monotonic()
         self._show_list([])
 
-    def _show_list(self, rows: list[ListRow]) -> None:
+    def _show_list(self, rows: list[ListRow], *, to_top: bool = False) -> None:
         if rows:
             self.missing = None
         self.sessions.now = self.lineage.now = self.clock()
         self._number = self.entries.ids
         if not self.is_searching:
-            self.sessions.show_entries(self.entries, rows)
+            self.sessions.show_entries(self.entries, rows, to_top=to_top)
             self._go_to_wanted()
         self.show_header()
         self.show_emptiness()
         if self._begun:
             self.follow_if_moved()
         if not self.is_searching:
-            self.answers("")
+            self.answers(self.search_bar.text)
 
     def _go_to_wanted(self) -> None:
         """Mark the session that was marked before, once, if it has come into the list."""

@@ -79,13 +79,13 @@ class SearchPart(ListPart):
         event.stop()
         if self._pause is not None:
             self._pause.stop()
+        self.forget_what_waits()
         if not self.is_searching:
             self.office.cancel(self, "search")
             self.found = None
             self.search_bar.say_found(Content(""))
             self.search_bar.say_notes(None)
-            self._show_list([])
-            self.sessions.action_first()
+            self._show_list([], to_top=True)
             return
         self.run_search(to_top=True)
 
@@ -126,6 +126,7 @@ class SearchPart(ListPart):
     def _show(self, found: Found, to_top: bool) -> None:
         if found.text != self.search_bar.text:
             return
+        to_top = to_top and self.app.screen is self  # below a dialog everything stays in its place
         self.found, self.not_searched = found, None
         groups = found.result.groups
         present = {row.id for row in found.rows}
@@ -159,12 +160,19 @@ class SearchPart(ListPart):
     def search_again(self) -> None:
         """Search for the same text in the same order; everything stays where it is."""
         self._again_planned = False
-        if self.found is not None and self.is_searching:
-            self.run_search(limit=self.found.limit, order=self.found.result.order)
+        found = self.found
+        if not self.is_searching:
+            return
+        if found is not None and found.text == self.search_bar.text:
+            self.run_search(limit=found.limit, order=found.result.order)
+        else:
+            self.run_search(to_top=True)
 
     def _not_searched(self, error: StoreError, text: str) -> None:
+        if text != self.search_bar.text:
+            return
         self.search_bar.say_notes(Content.styled(clean(str(error)), "$error"))
-        if not self.is_answer_to(text):  # what stands in the list has nothing to do with it
+        if text != self.answered:  # what stands in the list has nothing to do with it
             self.found, self.not_searched = None, error
             self.sessions.show_entries([], snippets={}, to_top=True)
             self.search_bar.say_found(Content(""))

@@ -193,6 +193,16 @@ def test_a_closed_window_ends_it(place: Home, browse: Browse) -> None:
     assert not list(place.folder.rglob("*crash*"))
 
 
+def test_a_closed_window_ends_it_whoever_is_told(place: Home, open_terminal: Open) -> None:
+    """Only the first program of a terminal is told, and some keep that to themselves."""
+    told = place.folder / "code"
+    script = f"trap '' HUP; '{HERMES}' sessions browse; echo $? > '{told}'"
+    terminal = open_terminal(place, "/bin/sh", "-c", script)
+    terminal.wait_for("Quokka")
+    terminal.hang_up()
+    assert int(told.read_text()) in (128 + signal.SIGHUP, 120)
+
+
 # -- a crash -----------------------------------------------------------------------------------
 
 CRASH = """

@@ -208,6 +208,56 @@ def test_what_is_typed_further_takes_back_what_waited(
     drive(make_app(sample), script)
 
 
+def test_what_waited_is_not_done_later(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not when the text comes back, and not below something that was opened meanwhile."""
+    released = _hold_searches(monkeypatch)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        bar = main(pilot).search_bar
+        bar.text = "docker"
+        await pilot.press("ctrl+d")
+        bar.text = "docker deploy"
+        released.set()
+        await until(pilot, lambda: main(pilot).found, "results")
+        bar.text = "docker"
+        await press(pilot)
+        assert listed(pilot) and pilot.app.screen is main(pilot)
+        released.clear()
+        bar.text = "parser"
+        await pilot.press("ctrl+d", "f1")
+        on_top = pilot.app.screen
+        released.set()
+        await until(pilot, lambda: main(pilot).answered == "parser", "results")
+        assert pilot.app.screen is on_top is not main(pilot)
+
+    drive(make_app(sample), script)
+
+
+def test_escape_and_enter_take_the_first_of_all(sample: Path) -> None:
+    chosen: list[str] = []
+
+    async def script(pilot: Pilot[Any]) -> None:
+        row = main(pilot).sessions.row(listed(pilot)[0])
+        assert row is not None
+        chosen.append(row.tip_id)
+        await press(pilot, Typed("docker"), "down", "down", "down")
+        await pilot.press("escape", "enter")
+        await until(pilot, lambda: pilot.app.return_value, "the choice")
+
+    choice = drive(make_app(sample), script)
+    assert choice is not None and [choice.session_id] == chosen
+
+
+def test_an_error_of_an_earlier_search_changes_nothing(sample: Path) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        everything = listed(pilot)
+        main(pilot)._not_searched(StoreError("too late"), "docker")
+        await press(pilot)
+        assert listed(pilot) == everything and "too late" not in shown(pilot)
+
+    drive(make_app(sample), script)
+
+
 def test_a_search_that_fails_leaves_nothing_to_act_on(
     sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

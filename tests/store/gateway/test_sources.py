@@ -9,6 +9,7 @@ import pytest
 from hermes_store import SessionDB
 from hermes_store.overview import View
 from hermes_store.sources import KNOWN, describe, known_name
+from hermes_store.upkeep import PruneFilter
 from tests.cli.command import hermes
 from tests.support import LONG_AGO, add
 
@@ -75,7 +76,7 @@ def test_both_spellings_of_one_are_found(tmp_path: Path, typed: str) -> None:
     both = {"s-api-server", "s-api_server"}
     with SessionDB(tmp_path / "state.db") as db:
         for each in ("api-server", "api_server", "api"):
-            add(db, f"s-{each}", "said", source=each, at=LONG_AGO)
+            add(db, f"s-{each}", "said", source=each, at=LONG_AGO, ended=LONG_AGO + 2)
         name = known_name(typed)
         assert name is not None
         assert {hit.session_id for hit in db.search(f'said source:"{typed}"').hits} == both
@@ -89,6 +90,8 @@ def test_both_spellings_of_one_are_found(tmp_path: Path, typed: str) -> None:
         assert {hit["session_id"] for hit in found} == both
         found = db.search_messages("said", exclude_sources=[name])
         assert [hit["session_id"] for hit in found] == ["s-api"]
+        plan = db.plan_prune(PruneFilter(older_than_days=1, source=name), now=LONG_AGO + 9 * 86_400)
+        assert {row.root_id for row in plan.rows} == both
         assert db.insights(days=1, source=name, now=LONG_AGO + 60).sessions == 2
     listed = hermes(tmp_path, "sessions", "list", "--source", typed, "--json").json()
     assert {each["id"] for each in listed["sessions"]} == both

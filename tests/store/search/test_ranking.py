@@ -215,6 +215,37 @@ def test_a_title_matches_in_whatever_case(db: SessionDB, typed: str) -> None:
     assert {hit.session_id for hit in db.search(f'title:"{typed}"').hits} == set(wanted)
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("zebra crossing", {"z"}),
+        ("zebra OR walrus", {"z", "w"}),
+        ("zebra -crossing", set()),
+        ("zebra NOT lion", {"z"}),
+        ("zebra role:tool", set()),
+        ("zebra before:2001-01-01", set()),
+        ("zebra source:cli", {"z"}),
+        ("zebra OR -walrus", set()),
+        ("-zebra", set()),
+    ],
+)
+def test_a_title_answers_what_it_can(db: SessionDB, text: str, found: set[str]) -> None:
+    add(db, "z", title="Zebra crossing")
+    add(db, "w", title="Walrus")
+    for request in (Request(text, grouped=True, relax=False), Request(text, titles=True)):
+        result = db.search(request)
+        assert {*result.titled, *(group.root_id for group in result.groups)} == found
+
+
+def test_a_title_is_not_named_beside_its_own_hit(db: SessionDB) -> None:
+    add_chain(db, ["root", "middle", "tip"])
+    db.set_session_title("root", "said before")
+    result = db.search(Request("said middle", titles=True))
+    assert [hit.session_id for hit in result.hits] == ["middle"]
+    assert db.search(Request("said", titles=True)).titled == ()
+    assert db.search(Request("before", titles=True)).titled == ("root",)
+
+
 def test_a_title_must_meet_the_conditions_too(db: SessionDB) -> None:
     add(db, "s", "nothing", title="Deploy", source="cron")
     assert [g.root_id for g in db.search(Request("deploy source:cron", grouped=True)).groups] == [
