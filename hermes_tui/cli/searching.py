@@ -123,8 +123,8 @@ def _print(
     titled: list[ListRow],
     profile: str,
 ) -> None:
-    for note in result.diagnostics:
-        complain(note.message)
+    for message in dict.fromkeys(note.message for note in result.diagnostics):
+        complain(message)
     for step in result.relaxations:
         complain(step.explanation)
     printer = context.printer

@@ -332,4 +332,6 @@ def _notes(result: SearchResult) -> Content | None:
         parts.append(("Stopped before everything was searched.\n", "$warning"))
     if not parts:
         return None
-    return Content.assemble(*((clean(text), colour) for text, colour in parts)).rstrip()
+    # What is wrong in three places is said once.
+    said = dict.fromkeys((clean(text), colour) for text, colour in parts)
+    return Content.assemble(*said).rstrip()
