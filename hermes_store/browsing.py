@@ -100,7 +100,7 @@ def _from_activity(tx: Transaction, view: View, archived: Collection[str]) -> It
     if plain and not archived and not _filing(tx):
         return _from_index(tx, view)
     kinds = _wanted_kinds(view)
-    source, names = _of_source("a.source", view)
+    source, names = of_source("a.source", view.source)
     values: list[Any] = [json.dumps(sorted(archived)), json.dumps(kinds)]
     rows = tx.rows(
         f"SELECT a.session_id, {_moment(view)}, {_group(view)} "
@@ -114,7 +114,7 @@ def _from_activity(tx: Transaction, view: View, archived: Collection[str]) -> It
 
 def _from_index(tx: Transaction, view: View) -> Iterator[_Place]:
     """Walk the index that exists for this list, and nothing else."""
-    chosen, names = _of_source("a.source", view)
+    chosen, names = of_source("a.source", view.source)
     if view.source is None:
         names = (*AGENT_SOURCES, "cron")
         chosen = f"a.source NOT IN ({', '.join('?' * len(names))})"
@@ -127,13 +127,6 @@ def _from_index(tx: Transaction, view: View) -> Iterator[_Place]:
         names,
     )
     return (_Place(*row) for row in rows)
-
-
-def _of_source(column: str, view: View) -> tuple[str, tuple[str, ...]]:
-    """Return SQL for the source that a view shows, and its values."""
-    if view.source is None:
-        return "1", ()
-    return of_source(column, view.source)
 
 
 def _filing(tx: Transaction) -> list[str]:
@@ -310,7 +303,7 @@ def hidden_counts(
     tx: Transaction, view: View, *, archived: Collection[str] = ()
 ) -> dict[Hidden, int]:
     """Return how many conversations and sub-agents a view leaves out, by the reason."""
-    source, names = _of_source("s.source", view)
+    source, names = of_source("s.source", view.source)
     edge = "a.edge" if tx.caps.activity else edge_sql("s", "p")
     rows = tx.rows(
         f"SELECT {_kind(tx)}, COUNT(*) "

@@ -78,12 +78,9 @@ _COST = "COALESCE(actual_cost_usd, estimated_cost_usd, 0)"
 
 def gather(tx: Transaction, *, days: int = 30, source: str | None = None, now: float) -> Insights:
     """Work out the figures of the sessions begun in the last days."""
-    where = "s.started_at >= ?"
-    values: list[Any] = [now - days * DAY]
-    if source is not None:
-        condition, names = of_source("s.source", source)
-        where += f" AND {condition}"
-        values += names
+    condition, names = of_source("s.source", source)
+    where = f"s.started_at >= ? AND {condition}"
+    values: list[Any] = [now - days * DAY, *names]
     totals = tx.one(
         f"SELECT COUNT(*), SUM(message_count), SUM(tool_call_count), SUM(input_tokens), "
         f"SUM(output_tokens), SUM({_CACHE}), SUM({_COST}), "

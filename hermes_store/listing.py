@@ -17,7 +17,7 @@ from hermes_store.database.activity import PREVIEW_BYTES
 from hermes_store.database.activity import edge as edge_sql
 from hermes_store.database.transaction import Transaction
 from hermes_store.models import Conversation, Edge
-from hermes_store.sources import of_source, spellings
+from hermes_store.sources import all_spellings, of_source
 
 # What a row takes over from the newest session of its compression chain.
 _FROM_TIP = (
@@ -88,7 +88,7 @@ def _where(tx: Transaction, chosen: Filter, *, source_of: str) -> tuple[str, lis
         conditions.append(condition)
         values += names
     if chosen.exclude_sources:
-        left_out = [name for each in chosen.exclude_sources for name in spellings(each)]
+        left_out = all_spellings(chosen.exclude_sources)
         marks = ", ".join("?" * len(left_out))
         conditions.append(f"{source_of}.source NOT IN ({marks})")
         values += left_out
@@ -204,7 +204,7 @@ def recent(
 ) -> list[dict[str, Any]]:
     """Return every kind of session by its own last activity, children included."""
     if not tx.caps.activity or limit < 1:
-        where, names = _of_source(tx, source)
+        where, names = of_source("s.source", source)
         return _recent(tx, f"{origin(tx)} WHERE {where}", (*names, limit, offset))
     # No index is in this order, but in that of the list nobody stands before their own activity:
     # ever more of it is looked at, until nobody beyond can belong to the page.
@@ -219,12 +219,6 @@ def recent(
         reach *= 4
 
 
-def _of_source(tx: Transaction, source: str | None) -> tuple[str, tuple[str, ...]]:
-    if source is None:
-        return "1", ()
-    return of_source("a.source" if tx.caps.activity else "s.source", source)
-
-
 _IN_LIST = (
     "FROM session_activity WHERE listed = {listed} AND {condition} ORDER BY chain_active DESC"
 )
@@ -232,7 +226,7 @@ _IN_LIST = (
 
 def _in_list(source: str | None) -> tuple[list[str], list[Any]]:
     """Return the clauses that read all that is listed, and all that is not, by activity."""
-    condition, names = of_source("source", source) if source is not None else ("1", ())
+    condition, names = of_source("source", source)
     parts = [_IN_LIST.format(listed=listed, condition=condition) for listed in (1, 0)]
     return parts, [*names]
 
@@ -265,7 +259,7 @@ def _recent(tx: Transaction, origin: str, values: Sequence[Any]) -> list[dict[st
 
 def recent_ids(tx: Transaction, source: str | None = None) -> list[str]:
     """Return the ids of every kind of session, the most recently active first."""
-    where, values = _of_source(tx, source)
+    where, values = of_source("a.source" if tx.caps.activity else "s.source", source)
     last = "a.last_active" if tx.caps.activity else COMPUTED_LAST
     found = tx.rows(
         f"SELECT s.id FROM {origin(tx)} WHERE {where} "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -61,8 +62,15 @@ def spellings(name: str) -> tuple[str, ...]:
     return (known, known.replace("-", "_")) if known in KNOWN and "-" in known else (name,)
 
 
-def of_source(column: str, name: str) -> tuple[str, tuple[str, ...]]:
-    """Return the SQL condition that a column names a source, and its values."""
+def all_spellings(names: Iterable[str]) -> list[str]:
+    """Return the ways in which any of some sources may be written in a database."""
+    return [spelling for name in names for spelling in spellings(name)]
+
+
+def of_source(column: str, name: str | None) -> tuple[str, tuple[str, ...]]:
+    """Return the SQL condition that a column names a source, and its values; None means any."""
+    if name is None:
+        return "1", ()
     names = spellings(name)
     # One value keeps the order of an index that begins with it; several do not.
     return f"{column} = ?" if len(names) == 1 else f"{column} IN (?, ?)", names

@@ -16,16 +16,12 @@ from hermes_store.search.results import Hit
 from hermes_store.search.run import Search
 from hermes_store.search.stopping import Stop
 from hermes_store.search.vocabulary import Vocabulary
-from hermes_store.sources import spellings
+from hermes_store.sources import all_spellings
 
 CONTEXT_LENGTH = 200
 SCAN_SECONDS = 5.0
 _SPECIAL = re.compile("[+{}()^]")
 _LEADING_OPERATOR = re.compile(r"^\s*(?:(?:AND|OR|NOT)\s+)+")
-
-
-def _spelled(sources: Sequence[str]) -> list[str]:
-    return [name for each in sources for name in spellings(each)]
 
 
 def _within(column: str, word: str, chosen: Sequence[str]) -> Condition:
@@ -49,9 +45,9 @@ def search_messages(
     """Return the best matches with a snippet and one message of context on each side."""
     extra = []
     if source_filter is not None:
-        extra.append(_within("s.source", "IN", _spelled(source_filter)))
+        extra.append(_within("s.source", "IN", all_spellings(source_filter)))
     if exclude_sources:
-        extra.append(_within("s.source", "NOT IN", _spelled(exclude_sources)))
+        extra.append(_within("s.source", "NOT IN", all_spellings(exclude_sources)))
     if role_filter:
         extra.append(_within("m.role", "IN", role_filter))
     # Signs with a meaning to FTS5 are dropped, as promised, once nothing has them: f(x) can be
