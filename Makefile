@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SCALE ?= S
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+RUNNABLE := $(VENV)/.runnable
 READY := $(VENV)/.ready
 
 .PHONY: help demo test test-peer bench bench-browser pictures fmt check clean
@@ -17,13 +19,20 @@ help:
 	@echo "make pictures   take the pictures of the README from the real program"
 	@echo "make fmt        format the code"
 
-$(READY): pyproject.toml hermes_store/version.py
+$(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=python3.12 or so")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@touch $(READY)
 
-demo: $(READY)
+# The demo needs the program alone; linters and test tools would make a first look take minutes.
+$(RUNNABLE): pyproject.toml hermes_store/version.py | $(VENV)/bin/python
+	$(PIP) --editable '.[chat]'
+	@touch $(RUNNABLE)
+
+$(READY): pyproject.toml hermes_store/version.py | $(VENV)/bin/python
+	$(PIP) --editable '.[dev]'
+	@touch $(RUNNABLE) $(READY)
+
+demo: $(RUNNABLE)
 	$(BIN)/hermes sessions browse --demo
 
 check: $(READY)

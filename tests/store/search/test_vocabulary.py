@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import stat
 import threading
@@ -16,6 +15,7 @@ from hermes_store import SessionDB, Store
 from hermes_store.search import vocabulary
 from hermes_store.search.api import Request
 from hermes_store.search.vocabulary import Vocabulary
+from tests import rights
 from tests.store import processes
 from tests.store.search.layouts import TAIL_MODULES
 from tests.support import LONG_AGO, add
@@ -251,14 +251,13 @@ def test_a_read_only_store_keeps_one_too(path: Path) -> None:
     assert "prefixword1suffix" in listed(path)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is write-protected for root")
 def test_a_folder_that_cannot_be_written_to_is_no_obstacle(path: Path) -> None:
     with SessionDB(path) as db:
         fill(db, 0, 10)
         db._db.truncate_log()
     path.parent.chmod(0o500)
     try:
-        with Store(path, read_only=True) as store:
+        with rights.respected(), Store(path, read_only=True) as store:
             assert not store.prepare_search()
             assert parts_found(store, "ixword") == 10
     finally:
