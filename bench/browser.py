@@ -93,12 +93,12 @@ def browser(database: Path) -> list[str]:
 
 def first_title(database: Path) -> bytes:
     """Return a text that only the first rows have."""
-    from hermes_store.overview import View
+    from hermes_store.records.listing import View
     from hermes_store.store import Store
 
     with Store(database, read_only=True) as store:
-        ids = [e for e in store.list_entries(View(limit=20), now=NOW) if isinstance(e, str)]
-        named = (row.title for row in store.list_rows(ids, now=NOW) if row.title)
+        ids = [e for e in store.lists.entries(View(limit=20), now=NOW) if isinstance(e, str)]
+        named = (row.title for row in store.lists.rows(ids, now=NOW) if row.title)
         return next(title for title in named if title.isascii())[:20].encode()
 
 
@@ -158,16 +158,16 @@ def idle(database: Path, seconds: float = 10.0) -> float:
 
 def run(folder: Path, sessions: int, times: int = 40) -> None:
     """Measure on a few and on many sessions, and print the figures."""
-    from hermes_store.sample.generate import create
     from hermes_store.store import Store
+    from hermes_tui.demo.sample_sessions import create
 
     few, many = folder / "few.db", folder / "many.db"
     create(few, 20, now=NOW)
     if not many.exists():
         create(many, sessions, now=NOW, exchanges=3.2)
     with Store(many) as store:
-        store.prepare_search()
-        figures = store.stats()
+        store.search.prepare()
+        figures = store.upkeep.statistics()
     print(f"\nbrowser: {figures.sessions:,} sessions, {figures.messages:,} messages", flush=True)
     script = folder / "empty.py"
     script.write_text(EMPTY)

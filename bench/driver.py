@@ -139,19 +139,19 @@ class Side:
 
     def keystrokes(self, query: str, times: int) -> tuple[list[float], int]:
         """Search as the browser does: newest first, the last word still being typed."""
-        from hermes_store.search.api import Request
+        from hermes_store.records.search import Request
 
         request = Request(query, typing=True, count=False)
         took, hits = [], 0
         for _ in range(times):
             started = time.perf_counter()
-            hits = len(self.db.search(request).hits)
+            hits = len(self.db.store.search.run(request).hits)
             took.append(time.perf_counter() - started)
         return took, hits
 
     def prepare(self) -> float:
         started = time.perf_counter()
-        self.db.prepare_search()
+        self.db.store.search.prepare()
         return time.perf_counter() - started
 
     def list_active(self, number: int) -> float:

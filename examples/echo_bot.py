@@ -21,9 +21,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from hermes_store import Store, StoreError, load_config, paths
+from hermes_store import Store, StoreError, load_config
+from hermes_store.config import paths
 from hermes_store.gateway import MessageSource, Outcome, ResetReason, Routed, SessionRouter
-from hermes_store.models import Session
+from hermes_store.records.session import Session
 
 
 def main() -> int:

@@ -16,29 +16,30 @@ from typing import TYPE_CHECKING, Any
 from hermes_store.version import __version__
 
 if TYPE_CHECKING:
-    from hermes_store.config import Config, load_config
+    from hermes_store.config.settings import Config, load_config
     from hermes_store.errors import StoreError, SummaryError
-    from hermes_store.models import Conversation, Edge, Lineage, Message, Session
-    from hermes_store.recalled import Recalled, RecalledSession
+    from hermes_store.records.message import Message
+    from hermes_store.records.recall import Recalled, RecalledSession
+    from hermes_store.records.session import Conversation, Edge, Lineage, Session
     from hermes_store.sessiondb import SessionDB
-    from hermes_store.sessions import new_session_id
+    from hermes_store.sessions.sessions import new_session_id
     from hermes_store.store import Store
 
 _HOMES = {
-    "Config": "config",
-    "Conversation": "models",
-    "Edge": "models",
-    "Lineage": "models",
-    "Message": "models",
-    "Recalled": "recalled",
-    "RecalledSession": "recalled",
-    "Session": "models",
+    "Config": "config.settings",
+    "Conversation": "records.session",
+    "Edge": "records.session",
+    "Lineage": "records.session",
+    "Message": "records.message",
+    "Recalled": "records.recall",
+    "RecalledSession": "records.recall",
+    "Session": "records.session",
     "SessionDB": "sessiondb",
     "Store": "store",
     "StoreError": "errors",
     "SummaryError": "errors",
-    "load_config": "config",
-    "new_session_id": "sessions",
+    "load_config": "config.settings",
+    "new_session_id": "sessions.sessions",
 }
 
 __all__ = [

@@ -9,28 +9,63 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
-from hermes_store import (
-    deletion,
-    files,
-    lineage,
-    listing,
-    meta,
-    sessions,
-    titles,
-)
-from hermes_store import messages as message_log
+from hermes_store.browse import recent
+from hermes_store.engines.base import Progress, Synchronous
 from hermes_store.errors import NotFound
+from hermes_store.records.listing import Filter
+from hermes_store.sessions import files, lineage, sessions, shared_values, titles
+from hermes_store.sessions import messages as message_log
 from hermes_store.store import Store
+from hermes_store.trash import delete
 
 Row = dict[str, Any]
 
 
-class SessionDB(Store):
+class SessionDB:
     """The session store with the interface of Hermes Agent's own."""
 
     MAX_TITLE_LENGTH = titles.MAX_LENGTH
+
+    def __init__(
+        self,
+        db_path: Path | str | None = None,
+        read_only: bool = False,
+        *,
+        synchronous: Synchronous = "FULL",
+        progress: Progress | None = None,
+    ) -> None:
+        """Open a database, by default `$HERMES_HOME/state.db`; see `Store`."""
+        self.store = Store(db_path, read_only, synchronous=synchronous, progress=progress)
+        """The same sessions with typed records instead of dictionaries."""
+        self._db = self.store.database
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections; the write-ahead log of other programs stays untouched."""
+        self.store.close()
+
+    @property
+    def db_path(self) -> Path:
+        """Where the database is."""
+        return self.store.path
+
+    @property
+    def read_only(self) -> bool:
+        """Whether changes are refused."""
+        return self.store.read_only
 
     # -- sessions --------------------------------------------------------------------------
 
@@ -51,13 +86,11 @@ class SessionDB(Store):
 
     def end_session(self, session_id: str, end_reason: str) -> None:
         """End a session; the first reason wins."""
-        with self._db.write() as tx:
-            sessions.end(tx, session_id, end_reason)
+        self.store.sessions.end(session_id, end_reason)
 
     def reopen_session(self, session_id: str) -> None:
         """Clear the end of a session."""
-        with self._db.write() as tx:
-            sessions.reopen(tx, session_id)
+        self.store.sessions.reopen(session_id)
 
     def get_session(self, session_id: str) -> Row | None:
         """Return all columns of a session, or None."""
@@ -121,8 +154,7 @@ class SessionDB(Store):
 
     def session_count(self, source: str | None = None) -> int:
         """Return how many sessions there are."""
-        with self._db.read() as tx:
-            return sessions.count(tx, source)
+        return self.store.sessions.count(source)
 
     # -- messages --------------------------------------------------------------------------
 
@@ -159,8 +191,7 @@ class SessionDB(Store):
             "codex_reasoning_items": codex_reasoning_items,
             "codex_message_items": codex_message_items,
         }
-        with self._db.write() as tx:
-            return message_log.append(tx, session_id, message, timestamp)
+        return self.store.messages.append(session_id, message, timestamp)
 
     def replace_messages(self, session_id: str, messages: Sequence[Mapping[str, Any]]) -> None:
         """Put other messages in the place of all of a session's."""
@@ -174,8 +205,7 @@ class SessionDB(Store):
 
     def get_messages(self, session_id: str) -> list[Row]:
         """Return the messages of a session with all their columns."""
-        with self._db.read() as tx:
-            return message_log.rows(tx, session_id)
+        return self.store.messages.as_dictionaries(session_id)
 
     def get_messages_as_conversation(
         self, session_id: str, include_ancestors: bool = False
@@ -248,9 +278,9 @@ class SessionDB(Store):
         order_by_last_active: bool = False,
     ) -> list[Row]:
         """Return a page of sessions with preview and last activity, newest first."""
-        chosen = listing.Filter(source, tuple(exclude_sources or ()), include_children)
+        chosen = Filter(source, tuple(exclude_sources or ()), include_children)
         with self._db.read() as tx:
-            return listing.rich(
+            return recent.rich(
                 tx,
                 chosen,
                 limit=limit,
@@ -264,7 +294,7 @@ class SessionDB(Store):
     ) -> list[Row]:
         """Return every kind of session by its last activity."""
         with self._db.read() as tx:
-            return listing.recent(tx, source, limit=limit, offset=offset)
+            return recent.recent(tx, source, limit=limit, offset=offset)
 
     def search_messages(
         self,
@@ -276,38 +306,30 @@ class SessionDB(Store):
         offset: int = 0,
     ) -> list[Row]:
         """Return messages that match, with `>>>match<<<` snippets and their neighbours."""
-        from hermes_store.search.contract import search_messages
-
-        with self._db.read() as tx:
-            return search_messages(
-                tx,
-                query,
-                vocabulary=self._vocabulary,
-                marks=self._marks,
-                source_filter=source_filter,
-                exclude_sources=exclude_sources,
-                role_filter=role_filter,
-                limit=limit,
-                offset=offset,
-            )
+        return self.store.search.messages(
+            query,
+            source_filter=source_filter,
+            exclude_sources=exclude_sources,
+            role_filter=role_filter,
+            limit=limit,
+            offset=offset,
+        )
 
     # -- export and clean-up ---------------------------------------------------------------
 
     def export_session(self, session_id: str) -> Row | None:
         """Return a session with all its messages, or None."""
-        with self._db.read() as tx:
-            found = sessions.row(tx, session_id)
-            return None if found is None else found | {"messages": message_log.rows(tx, session_id)}
+        return self.store.transfer.as_dictionary(session_id)
 
     def export_all(self, source: str | None = None) -> list[Row]:
         """Return all sessions with all their messages, the most recently active first."""
         with self._db.read() as tx:
-            found = listing.recent(tx, source, limit=-1)
+            found = recent.recent(tx, source, limit=-1)
             return [each | {"messages": message_log.rows(tx, each["id"])} for each in found]
 
     def delete_session(self, session_id: str, sessions_dir: Path | None = None) -> bool:
         """Delete exactly this session; its children move up to its parent."""
-        deleted = deletion.total(deletion.delete_in_steps(self._db.write, (session_id,)))
+        deleted = delete.total(delete.delete_in_steps(self._db.write, (session_id,)))
         files.remove_session_files(sessions_dir, deleted.session_ids)
         return bool(deleted.session_ids)
 
@@ -318,26 +340,27 @@ class SessionDB(Store):
         sessions_dir: Path | None = None,
     ) -> int:
         """Delete ended sessions without activity for so many days; return how many."""
-        from hermes_store import maintenance
 
-        gone = maintenance.prune_older_than(self._db, older_than_days, source, sessions_dir)
+        from hermes_store.upkeep import auto_prune
+
+        gone = auto_prune.prune_older_than(self._db, older_than_days, source, sessions_dir)
         return sum(1 for _ in gone)
 
     def get_meta(self, key: str) -> str | None:
         """Return a value that all processes of this home share."""
         with self._db.read() as tx:
-            return meta.get(tx, key)
+            return shared_values.get(tx, key)
 
     def set_meta(self, key: str, value: str) -> None:
         """Keep a value that all processes of this home share."""
         with self._db.write() as tx:
-            meta.put(tx, key, value)
+            shared_values.put(tx, key, value)
 
     def vacuum(self) -> None:
         """Give the free space in the file back to the disk."""
-        from hermes_store import maintenance
+        from hermes_store.upkeep import optimize
 
-        maintenance.vacuum(self._db)
+        optimize.vacuum(self._db)
 
     def maybe_auto_prune_and_vacuum(
         self,
@@ -347,9 +370,10 @@ class SessionDB(Store):
         sessions_dir: Path | None = None,
     ) -> Row:
         """Prune if the last time is long enough ago; never raises, says what it did."""
-        from hermes_store import maintenance
 
-        report = maintenance.auto_prune(
+        from hermes_store.upkeep import auto_prune
+
+        report = auto_prune.auto_prune(
             self._db,
             retention_days=retention_days,
             min_interval_hours=min_interval_hours,

@@ -20,19 +20,19 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from hermes_store.version import __version__
-from hermes_tui import themes
-from hermes_tui.choice import Choice, Opening
-from hermes_tui.screens.browse import BrowseScreen
+from hermes_tui.access import Workers
+from hermes_tui.browse.screen import BrowseScreen
+from hermes_tui.opening import Choice, Opening
+from hermes_tui.presentation import themes
 from hermes_tui.widgets.line_view import STYLES
-from hermes_tui.workers import Workers
 
 if TYPE_CHECKING:
     from textual.command import Provider
     from textual.dom import DOMNode
     from textual.driver import Driver
 
-    from hermes_tui.messages import OpenBrowser, OpenChat
-    from hermes_tui.screens.chat import ChatScreen
+    from hermes_tui.browse.messages import OpenBrowser, OpenChat
+    from hermes_tui.chat.screen import ChatScreen
 
 SHEETS = ("app.tcss", "browse.tcss")
 """What the browser needs; dialogs, and the chat above it, bring their own when they open."""
@@ -65,7 +65,7 @@ def _take_sizes_in_turn(loop: asyncio.AbstractEventLoop) -> None:
 
 def _palette() -> type[Provider]:
     """Return the palette's commands; loaded when the palette first opens."""
-    from hermes_tui.commands import Actions
+    from hermes_tui.dialogs.palette import Actions
 
     return Actions
 
@@ -108,7 +108,7 @@ class HermesApp(App[Choice]):
         found = super().get_driver_class()
         if found.__name__ != "LinuxDriver":
             return found
-        from hermes_tui.driver import KeysFirst  # only where there are Unix terminals
+        from hermes_tui.textual_private import KeysFirst
 
         return KeysFirst
 
@@ -140,7 +140,7 @@ class HermesApp(App[Choice]):
             for number in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, partial(self.exit, return_code=128 + number))
             _take_sizes_in_turn(loop)
-            from hermes_tui.driver import KeysFirst
+            from hermes_tui.textual_private import KeysFirst
 
             if isinstance(self._driver, KeysFirst):
                 self.set_interval(HANG_UP_SECONDS, partial(self._leave_if, self._driver.is_hung_up))
@@ -172,7 +172,7 @@ class HermesApp(App[Choice]):
         return BrowseScreen(self._office, opening)
 
     def _chat(self, session_id: str | None) -> ChatScreen:
-        from hermes_tui.screens.chat import ChatScreen
+        from hermes_tui.chat.screen import ChatScreen
 
         assert self._opening.open_chat is not None
         return ChatScreen(self._office, self._opening, self._opening.open_chat, session_id)

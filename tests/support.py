@@ -9,8 +9,9 @@ from typing import Any
 
 import apsw
 
-from hermes_store import SessionDB, messages, sessions, titles
-from hermes_store.models import Edge
+from hermes_store import SessionDB
+from hermes_store.records.session import Edge
+from hermes_store.sessions import messages, sessions, titles
 
 # A moment far enough back that everything made at it counts as old.
 LONG_AGO = 1_600_000_000.0

@@ -1,7 +1,6 @@
-"""The one rule of the house: dependencies point one way.
+"""The one rule of the house: imports point one way.
 
-`LAYERS` is the whole rule. A module may import what stands in its own row or in a row above it,
-never what stands below. Imports inside functions and under TYPE_CHECKING count too.
+`tests.house` is the whole rule. Imports inside functions and under TYPE_CHECKING count too.
 """
 
 from __future__ import annotations
@@ -17,108 +16,17 @@ from typing import NamedTuple
 import pytest
 
 import hermes_store
+from tests.house import HOUSE, PAGE, PLACES, ROOT, with_table
 
-ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("hermes_store", "hermes_tui")
 MAX_LINES = 400
 
-# From the ground up. A name stands for the module or for everything in the package; names of
-# modules that are planned and not written yet may stand here already.
-LAYERS: dict[str, tuple[str, ...]] = {
-    "values": (
-        "hermes_store.config",
-        "hermes_store.config_reader",
-        "hermes_store.content",
-        "hermes_store.errors",
-        "hermes_store.models",
-        "hermes_store.overview",
-        "hermes_store.paths",
-        "hermes_store.recalled",
-        "hermes_store.search.query",
-        "hermes_store.search.results",
-        "hermes_store.sources",
-        "hermes_store.text",
-        "hermes_store.upkeep",
-        "hermes_store.version",
-    ),
-    "database": ("hermes_store.database",),
-    "sessions": (
-        "hermes_store.lineage",
-        "hermes_store.listing",
-        "hermes_store.messages",
-        "hermes_store.search",
-        "hermes_store.sessions",
-        "hermes_store.titles",
-    ),
-    "services": (
-        "hermes_store.browsing",
-        "hermes_store.list_rows",
-        "hermes_store.page_matches",
-        "hermes_store.companion",
-        "hermes_store.continuation",
-        "hermes_store.copies",
-        "hermes_store.deletion",
-        "hermes_store.doctor",
-        "hermes_store.families",
-        "hermes_store.files",
-        "hermes_store.gateway",
-        "hermes_store.insights",
-        "hermes_store.maintenance",
-        "hermes_store.marks",
-        "hermes_store.meta",
-        "hermes_store.prune",
-        "hermes_store.reading",
-        "hermes_store.recall",
-        "hermes_store.recap",
-        "hermes_store.removal",
-        "hermes_store.sample",
-        "hermes_store.searches",
-        "hermes_store.seeking",
-        "hermes_store.shelf",
-        "hermes_store.stats",
-        "hermes_store.transfer",
-        "hermes_store.trash",
-        "hermes_store.watch",
-        "hermes_store.window",
-    ),
-    "store": (
-        "hermes_store.converser",
-        "hermes_store.keeper",
-        "hermes_store.store",
-        "hermes_store.viewer",
-    ),
-    "facade": ("hermes_store.sessiondb",),
-    "rendering": (
-        "hermes_tui.blocks",
-        "hermes_tui.charts",
-        "hermes_tui.choice",
-        "hermes_tui.clipboard",
-        "hermes_tui.completion",
-        "hermes_tui.entries",
-        "hermes_tui.keymap",
-        "hermes_tui.markdown",
-        "hermes_tui.messages",
-        "hermes_tui.panels",
-        "hermes_tui.render",
-        "hermes_tui.themes",
-        "hermes_tui.wording",
-    ),
-    "widgets": ("hermes_tui.widgets",),
-    "conversation": ("hermes_tui.conversation",),
-    "workers": ("hermes_tui.first_page", "hermes_tui.workers"),
-    "screens": ("hermes_tui.commands", "hermes_tui.screens"),
-    "app": ("hermes_tui.app", "hermes_tui.driver"),
-    "cli": ("hermes_tui.__main__", "hermes_tui.cli"),
-}
-
-# What the rows above do not say: these rows of hermes_tui show values and never ask the store.
-VALUES_ONLY = ("rendering", "widgets")
+# What the order does not say: these folders show values and never ask the store.
+VALUES_ONLY = ("hermes_tui.presentation", "hermes_tui.widgets")
+VALUES = ("hermes_store.records", "hermes_store.errors", "hermes_store.config")
 
 # The only foreign packages that the store may import.
 STORE_NEEDS = {"apsw", "yaml"}
-
-_PLACES = {name: row for row, names in enumerate(LAYERS.values()) for name in names}
-_ROWS = tuple(LAYERS)
 
 
 class Import(NamedTuple):
@@ -144,16 +52,6 @@ def _files() -> dict[str, Path]:
 
 
 FILES = _files()
-
-
-def _row(module: str) -> int | None:
-    """Return the row of the table that a module stands in, by its longest listed prefix."""
-    parts = module.split(".")
-    for length in range(len(parts), 0, -1):
-        row = _PLACES.get(".".join(parts[:length]))
-        if row is not None:
-            return row
-    return None
 
 
 def _target(package: str, name: str) -> str:
@@ -210,52 +108,55 @@ INNER_IMPORTS = tuple(
 )
 
 
-def test_every_module_has_a_layer() -> None:
-    homeless = [name for name in FILES if name not in PACKAGES and _row(name) is None]
-    assert not homeless, (
-        f"{', '.join(homeless)}: in no layer. Add each to the row of LAYERS in "
-        "tests/test_architecture.py that it belongs to: no earlier than anything it imports, "
-        "no later than anything that imports it."
+def test_every_module_has_its_place() -> None:
+    modules = {name for name, path in FILES.items() if path.name != "__init__.py"}
+    assert modules == set(PLACES), (
+        "A module is missing from tests/house.py, or stands there and is gone. It belongs after "
+        "everything it imports and before everything that imports it."
     )
 
 
-def test_dependencies_point_one_way() -> None:
-    wrong = []
-    for each in INNER_IMPORTS:
-        here, there = _row(each.module), _row(each.target)
-        if here is not None and there is not None and there > here:
-            wrong.append(f"{each}: '{_ROWS[here]}' must not know '{_ROWS[there]}'")
+def test_every_folder_has_its_row() -> None:
+    folders = {name for name, path in FILES.items() if path.name == "__init__.py"}
+    assert folders == {row.place for row in HOUSE} | {"hermes_tui.cli"}
+
+
+def test_imports_point_one_way() -> None:
+    """Every import points back in the one order, so that there can be no cycle."""
+    wrong = [
+        str(each)
+        for each in INNER_IMPORTS
+        if FILES[each.target].name != "__init__.py"
+        and FILES[each.module].name != "__init__.py"
+        and PLACES[each.target] >= PLACES[each.module]
+    ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_table_for_contributors_is_the_order() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert with_table(page) == page, "run .venv/bin/python -m tests.house"
 
 
 def test_what_shows_values_never_asks_the_store() -> None:
     wrong = [
         str(each)
         for each in INNER_IMPORTS
-        if (row := _row(each.module)) is not None
-        and _ROWS[row] in VALUES_ONLY
+        if each.module.startswith(VALUES_ONLY)
         and each.target.startswith("hermes_store")
-        and _row(each.target) != 0
+        and not each.target.startswith(VALUES)
     ]
     assert not wrong, "\n".join(wrong)
 
 
-def test_modules_import_in_no_circle() -> None:
-    graph: dict[str, set[str]] = {name: set() for name in FILES}
-    for each in INNER_IMPORTS:
-        if not each.for_types:
-            graph[each.module].add(each.target)
-    done: set[str] = set()
-
-    def visit(module: str, path: tuple[str, ...]) -> None:
-        assert module not in path, "A circle: " + " -> ".join((*path, module))
-        if module not in done:
-            for target in sorted(graph.get(module, ())):
-                visit(target, (*path, module))
-            done.add(module)
-
-    for module in FILES:
-        visit(module, ())
+def test_a_folder_stays_small_enough_to_take_in() -> None:
+    """Top level: five modules and about a dozen folders, as the house is drawn."""
+    for package, modules in (("hermes_store", 5), ("hermes_tui", 8)):
+        top = ROOT / package
+        found = [path for path in top.glob("*.py") if path.name != "__init__.py"]
+        assert len(found) <= modules
+        folders = [path for path in top.iterdir() if (path / "__init__.py").exists()]
+        assert len(folders) <= 12
 
 
 def test_the_store_is_headless() -> None:

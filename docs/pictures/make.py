@@ -14,14 +14,14 @@ from pathlib import Path
 
 from textual.worker import WorkerCancelled
 
-from hermes_store.config import Config, ModelConfig
-from hermes_store.sample.generate import create
+from hermes_store.config.settings import Config, ModelConfig
+from hermes_tui.access import Workers
 from hermes_tui.app import HermesApp
-from hermes_tui.choice import Opening
-from hermes_tui.cli.partner import conversation_maker
-from hermes_tui.conversation.loopback import DemoServer
-from hermes_tui.widgets.prompt import Prompt
-from hermes_tui.workers import Workers
+from hermes_tui.chat.prompt import Prompt
+from hermes_tui.cli.common.builtin_chat import conversation_maker
+from hermes_tui.demo.model_server import DemoServer
+from hermes_tui.demo.sample_sessions import create
+from hermes_tui.opening import Opening
 
 NOW = 1_790_000_000.0
 HERE = Path(__file__).resolve().parent

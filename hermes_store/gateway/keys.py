@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from hermes_store.errors import InvalidInput
-from hermes_store.gateway.source import ChatType, MessageSource
+from hermes_store.gateway.message_source import ChatType, MessageSource
 
 PREFIX = "agent"
 MAIN = "main"

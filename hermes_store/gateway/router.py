@@ -15,19 +15,19 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Protocol
 
-from hermes_store import messages, sessions, titles
-from hermes_store.config import Config, GatewayConfig
-from hermes_store.database.connection import Database
-from hermes_store.database.transaction import Transaction
+from hermes_store.config.settings import Config, GatewayConfig
+from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import TitleError, TitleTaken
-from hermes_store.gateway import commands, farewell, live, reset
-from hermes_store.gateway.farewell import BeforeReset
+from hermes_store.gateway import before_reset, open_sessions, reset_policy, title_command
+from hermes_store.gateway.before_reset import BeforeReset
 from hermes_store.gateway.keys import SessionKey, key_of
-from hermes_store.gateway.reset import ResetReason
-from hermes_store.gateway.routing import Route, Routes
-from hermes_store.gateway.source import MessageSource
-from hermes_store.gateway.transcripts import Transcripts
-from hermes_store.models import Session
+from hermes_store.gateway.message_source import MessageSource
+from hermes_store.gateway.reset_policy import ResetReason
+from hermes_store.gateway.routing_file import Route, Routes
+from hermes_store.gateway.transcript_files import Transcripts
+from hermes_store.records.session import Session
+from hermes_store.sessions import messages, sessions, titles
 
 TOUCH_SECONDS = 60.0
 """How old the last activity in sessions.json may be while a conversation goes on. The database
@@ -106,7 +106,7 @@ class SessionRouter:
         """
         self._db = store.database
         self._config = config.gateway if isinstance(config, Config) else config or GatewayConfig()
-        self._zone = reset.zone_of(self._config)
+        self._zone = reset_policy.zone_of(self._config)
         self._on_before_reset = on_before_reset
         self._has_background_work = has_background_work
         self._model = model
@@ -126,7 +126,7 @@ class SessionRouter:
         """
         now = self._clock()
         key = self._key(source)
-        wanted = commands.title_in(message)
+        wanted = title_command.title_in(message)
         if wanted is not None:
             return self._title(source, key, wanted, now)
         with self._lock:
@@ -171,7 +171,7 @@ class SessionRouter:
     def _going_on(self, source: MessageSource, key: SessionKey, now: float) -> Routed | None:
         """Return the session if nothing at all is to be changed, without taking any lock."""
         route = self._routes.get(str(key), key.as_hermes_writes_it)
-        if route is None or farewell.was_made(route) or not self._is_fresh(route, source, now):
+        if route is None or before_reset.was_made(route) or not self._is_fresh(route, source, now):
             return None
         with self._db.read() as tx:
             session = sessions.find(tx, route.session_id)
@@ -180,8 +180,8 @@ class SessionRouter:
         return Routed(route.key, Outcome.CONTINUED, session)
 
     def _is_fresh(self, route: Route, source: MessageSource, now: float) -> bool:
-        policy = reset.policy_for(self._config, source.platform, source.chat_type)
-        if reset.due(policy, route.updated_at, now, self._zone) is not None:
+        policy = reset_policy.policy_for(self._config, source.platform, source.chat_type)
+        if reset_policy.due(policy, route.updated_at, now, self._zone) is not None:
             return False
         return 0 <= now - route.updated_at < min(TOUCH_SECONDS, policy.idle_minutes * 6)
 
@@ -195,22 +195,24 @@ class SessionRouter:
         route = next((entries[name] for name in names if name in entries), None)
         name = route.key if route else str(key)
         with self._db.write() as tx:
-            session = live.usable(tx, route.session_id) if route else None
-            session = session or live.find(tx, source.platform, *names)
+            session = open_sessions.usable(tx, route.session_id) if route else None
+            session = session or open_sessions.find(tx, source.platform, *names)
             if session is None:
                 left = route.session_id if route else None
-                session = live.begin(tx, name, source, now, model=self._model, instead_of=left)
+                session = open_sessions.begin(
+                    tx, name, source, now, model=self._model, instead_of=left
+                )
                 entries[name] = self._route(name, session, source, now, before=route)
-                previous = live.previous_session_id(session)
+                previous = open_sessions.previous_session_id(session)
                 return Routed(name, Outcome.CREATED, session, previous_id=previous)
             known = route is not None and route.session_id == session.id
             if route is None or not known:
-                moment = live.last_active(tx, session, now) or now
+                moment = open_sessions.last_active(tx, session, now) or now
                 route = self._route(name, session, source, moment, before=route)
             reason = self._reason(tx, route, session, source, now)
             if reason is not None and not self._has_background_work(session):
                 return self._renew(tx, entries, route, session, reason, source, now)
-        entries[name] = farewell.forgotten(route, now)
+        entries[name] = before_reset.forgotten(route, now)
         return Routed(name, Outcome.CONTINUED if known else Outcome.RESUMED, session)
 
     def _reason(
@@ -218,12 +220,12 @@ class SessionRouter:
     ) -> ResetReason | None:
         """Return why a conversation begins anew, by the latest activity that anybody knows of."""
         known = [route.updated_at]
-        if not farewell.was_made(route):  # what is said during that call is no activity
-            known.append(live.last_active(tx, session, now) or route.updated_at)
+        if not before_reset.was_made(route):  # what is said during that call is no activity
+            known.append(open_sessions.last_active(tx, session, now) or route.updated_at)
         # What lies ahead of a clock that was set back says nothing.
         past = [moment for moment in known if moment <= now]
-        policy = reset.policy_for(self._config, source.platform, source.chat_type)
-        return reset.due(policy, max(past), now, self._zone) if past else None
+        policy = reset_policy.policy_for(self._config, source.platform, source.chat_type)
+        return reset_policy.due(policy, max(past), now, self._zone) if past else None
 
     def _renew(
         self,
@@ -235,12 +237,14 @@ class SessionRouter:
         source: MessageSource,
         now: float,
     ) -> Routed | _Ending:
-        if self._on_before_reset is not None and not farewell.was_made(route):
-            entries[route.key] = farewell.claim(route, self._config.before_reset_seconds)
+        if self._on_before_reset is not None and not before_reset.was_made(route):
+            entries[route.key] = before_reset.claim(route, self._config.before_reset_seconds)
             return _Ending(route.key, session, reason, mine=True)
-        if farewell.claimed_for(route) > 0:
+        if before_reset.claimed_for(route) > 0:
             return _Ending(route.key, session, reason, mine=False)
-        fresh = live.begin(tx, route.key, source, now, model=self._model, instead_of=session.id)
+        fresh = open_sessions.begin(
+            tx, route.key, source, now, model=self._model, instead_of=session.id
+        )
         entries[route.key] = self._route(
             route.key, fresh, source, now, before=route, is_fresh_reset=True
         )
@@ -257,7 +261,7 @@ class SessionRouter:
         **more: Any,
     ) -> Route:
         told = {
-            "display_name": live.display_name(source),
+            "display_name": open_sessions.display_name(source),
             "platform": source.platform,
             "chat_type": str(source.chat_type),
             "origin": source.origin(),
@@ -267,19 +271,19 @@ class SessionRouter:
     def _say_farewell(self, ending: _Ending) -> None:
         assert self._on_before_reset is not None
         seconds = self._config.before_reset_seconds
-        farewell.make(self._on_before_reset, ending.session, ending.reason, seconds)
+        before_reset.make(self._on_before_reset, ending.session, ending.reason, seconds)
         with self._lock, self._routes.changing() as entries:
             route = entries.get(ending.key)
             if route is not None and route.session_id == ending.session.id:
-                entries[ending.key] = farewell.settled(route)
+                entries[ending.key] = before_reset.settled(route)
 
     def _recovered(self) -> Mapping[str, Route]:
         """Return the entries that the database knows of."""
         found = {}
         with self._db.read() as tx:
-            for key, session, origin in live.all_live(tx):
+            for key, session, origin in open_sessions.all_live(tx):
                 source = MessageSource.from_origin(origin, platform=session.source)
-                moment = live.last_active(tx, session, self._clock())
+                moment = open_sessions.last_active(tx, session, self._clock())
                 moment = session.started_at if moment is None else moment
                 found[key] = self._route(key, session, source, moment)
         return found
@@ -292,8 +296,8 @@ class SessionRouter:
             route = self._routes.get(str(key), key.as_hermes_writes_it)
         name = route.key if route else str(key)
         with self._db.write() as tx:
-            session = live.usable(tx, route.session_id) if route else None
-            session = session or live.find(tx, source.platform, name)
+            session = open_sessions.usable(tx, route.session_id) if route else None
+            session = session or open_sessions.find(tx, source.platform, name)
             if session is not None and route is not None:
                 due = self._reason(tx, route, session, source, now)
                 session = None if due and not self._has_background_work(session) else session
@@ -307,14 +311,14 @@ class SessionRouter:
             title = titles.sanitize(wanted)
             if title is None:
                 current = session.title if session else None
-                return commands.shown(current, live.waiting_title(tx, name))
+                return title_command.shown(current, open_sessions.waiting_title(tx, name))
             if session is not None:
                 titles.assign(tx, session.id, title)
-                return commands.given(title)
+                return title_command.given(title)
             holder = titles.holder_of(tx, title)
             if holder is not None:
                 raise TitleTaken(title, holder)
-            live.queue_title(tx, name, title)
-            return commands.queued(title)
+            open_sessions.queue_title(tx, name, title)
+            return title_command.queued(title)
         except TitleError as error:
             return str(error)

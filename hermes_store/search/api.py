@@ -1,236 +1,100 @@
-"""The search that programs of this project use: text in, a page of hits and its story out."""
+"""What a store offers on search: `store.search` and `store.recall`."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Callable, Sequence
+from typing import Any
 
-import apsw
-
-from hermes_store.database.fulltext import WORDS
-from hermes_store.database.probe import FullText
-from hermes_store.database.transaction import Transaction
-from hermes_store.search import grouping, language, rank, relax
+from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.side_index import SideIndex
+from hermes_store.records.recall import Recalled
+from hermes_store.records.search import Request, SearchResult
 from hermes_store.search.fields import MarkSource
-from hermes_store.search.query import Node, Query
-from hermes_store.search.results import Count, Group, Hit, Order, Relaxation, SearchResult
-from hermes_store.search.rows import Found
-from hermes_store.search.run import CATCH_UP_SECONDS, Search, open_ended
-from hermes_store.search.stopping import Stop
-from hermes_store.search.terms import tokenizer
-from hermes_store.search.vocabulary import Vocabulary
-
-COUNT_UP_TO = 1_000
-RARE = 50
-SEEN_FOR_GROUPS = 500
-READ_FOR_GROUPS = 5_000
-"""Matches read, at 10 µs each, so that one long conversation does not hide all others."""
-HITS_PER_GROUP = 3
+from hermes_store.search.recall import recall
+from hermes_store.search.recall.recall import Summarise
+from hermes_store.search.search import search
+from hermes_store.search.search_messages import search_messages
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What to search for, and how."""
+class MessageSearch:
+    """Finds messages; see docs/search.md for the language."""
 
-    text: str
-    order: Order | None = None
-    """None means what the text says with sort:, newest first otherwise."""
-    limit: int = 20
-    offset: int = 0
-    grouped: bool = False
-    """Whether the page is made of conversations instead of messages."""
-    titles: bool = False
-    """Whether titles are searched as well where the page is made of messages."""
-    typing: bool = False
-    """Whether the last word may still go on."""
-    relax: bool = True
-    """Whether a query without hits is made wider."""
-    count: bool = True
-    seconds: float | None = 5.0
-    """When to stop reading and return what there is."""
-    cancelled: Callable[[], bool] | None = None
-    now: float | None = None
-
-
-def search(
-    tx: Transaction,
-    request: Request,
-    vocabulary: Vocabulary | None = None,
-    marks: MarkSource | None = None,
-) -> SearchResult:
-    """Run a search. It never raises for anything in the text."""
-    query = language.parse(request.text)
-    root = query.root
-    if request.typing:
-        root = open_ended(root, len(request.text))
-    order = request.order or Order(query.sort or Order.NEWEST.value)
-    stop = Stop(request.cancelled, request.seconds)
-    runner = _Runner(tx, request, vocabulary, marks, stop, order)
-    result = runner.page(query, root)
-    if request.titles:
-        shown = grouping.roots(tx, [hit.session_id for hit in result.hits]).values()
-        titled = tuple(each for each in runner.titled(root) if each not in shown)
-        result = replace(result, titled=titled)
-    if result.hits or result.groups or result.titled:
-        return result
-    if root is None or not request.relax or stop.stopped:
-        return result
-    return runner.relaxed(query, root) or result
-
-
-class _Runner:
-    """Runs a query, and its wider forms, under one stop."""
-
-    def __init__(
-        self,
-        tx: Transaction,
-        request: Request,
-        vocabulary: Vocabulary | None,
-        marks: MarkSource | None,
-        stop: Stop,
-        order: Order,
-    ) -> None:
-        self._tx = tx
-        self._request = request
-        self._vocabulary = vocabulary
+    def __init__(self, database: Database, index: SideIndex, marks: MarkSource) -> None:
+        self._database = database
+        self._index = index
         self._marks = marks
-        self._stop = stop
-        self._order = order
 
-    def _search(self, root: Node | None) -> Search:
-        return Search(
-            self._tx,
-            root,
-            vocabulary=self._vocabulary,
-            marks=self._marks,
-            stop=self._stop,
-            oldest_first=self._order is Order.OLDEST,
-            # A group shows a few of its hits; only the texts of those are read.
-            texts=not self._request.grouped,
-            now=self._request.now,
-        )
+    def run(self, request: Request | str) -> SearchResult:
+        """Find messages. Never raises for anything in the text."""
+        wanted = Request(request) if isinstance(request, str) else request
+        with self._database.read() as tx:
+            return search(tx, wanted, self._index, self._marks)
 
-    def page(
-        self, query: Query, root: Node | None, steps: tuple[Relaxation, ...] = ()
-    ) -> SearchResult:
-        """Return the page of a tree."""
-        running = self._search(root)
-        hits, groups, messages, conversations = (
-            self._grouped(running) if self._request.grouped else self._flat(running)
-        )
-        stopped = self._stop.stopped
-        back_to = running.rows.scanned_back_to if stopped else None
-        return SearchResult(
-            hits=hits,
-            groups=groups,
-            order=self._order,
-            messages=messages,
-            conversations=conversations,
-            partial=stopped,
-            searched_back_to=back_to,
-            relaxations=steps,
-            diagnostics=(*query.diagnostics, *running.diagnostics),
-            highlighter=running.highlighter,
-        )
-
-    def titled(self, root: Node | None) -> tuple[str, ...]:
-        """Return the conversations whose title matches a tree, the newest first."""
-        return grouping.with_matching_title(self._tx, self._search(root), self._request.limit)
-
-    def _flat(self, running: Search) -> tuple[tuple[Hit, ...], tuple[Group, ...], Count, Count]:
-        wanted = self._request.offset + self._request.limit
-        found, more = self._first(running, wanted)
-        page = found[self._request.offset :]
-        messages = self._count(running, len(found), more)
-        conversations = Count(len({row.session_id for row in page}), not more)
-        return tuple(running.hit(row) for row in page), (), messages, conversations
-
-    def _first(self, running: Search, number: int) -> tuple[list[Found], bool]:
-        """Return the first matches in the order asked for, and whether there are more."""
-        if self._order is Order.RELEVANCE:
-            found = list(islice(rank.ranked(running, number, weighted=True), number))
-            return found, len(found) == number
-        rows = running.found()
-        found = list(islice(rows, number))
-        more = not running.complete and next(rows, None) is not None
-        return found, more or self._stop.stopped
-
-    def _count(self, running: Search, seen: int, more: bool) -> Count:
-        """Count matches without reading them, up to a limit; else say what was seen."""
-        if not more:
-            return Count(seen, True)
-        wanted = self._request.count and not (self._request.typing and running.is_slow)
-        counted = running.count(COUNT_UP_TO) if wanted else None
-        if counted is None or counted < seen:
-            return Count(seen, False)
-        exact = counted <= COUNT_UP_TO and running.single_tier
-        return Count(min(counted, COUNT_UP_TO), exact)
-
-    def _grouped(self, running: Search) -> tuple[tuple[Hit, ...], tuple[Group, ...], Count, Count]:
-        request = self._request
-        wanted = request.offset + request.limit
-        titled = grouping.with_matching_title(self._tx, running, wanted)
-        if self._order is Order.RELEVANCE:
-            found, more = self._first(running, SEEN_FOR_GROUPS)
-        else:
-            found, more = self._until_enough(running, wanted)
-        gathered = grouping.gather(self._tx, found, titled, self._order)
-        page = tuple(
-            Group(
-                root_id,
-                tuple(running.hit(row) for row in rows[:HITS_PER_GROUP]),
-                len(rows),
-                root_id in titled,
+    def messages(
+        self,
+        query: str,
+        *,
+        source_filter: Sequence[str] | None = None,
+        exclude_sources: Sequence[str] | None = None,
+        role_filter: Sequence[str] | None = None,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> list[dict[str, Any]]:
+        """Return matching messages as dictionaries, as Hermes Agent's `search_messages` does."""
+        with self._database.read() as tx:
+            return search_messages(
+                tx,
+                query,
+                index=self._index,
+                marks=self._marks,
+                source_filter=source_filter,
+                exclude_sources=exclude_sources,
+                role_filter=role_filter,
+                limit=limit,
+                offset=offset,
             )
-            for root_id, rows in gathered[request.offset : wanted]
+
+    def prepare(
+        self, progress: Callable[[int, int], None] | None = None, seconds: float | None = None
+    ) -> bool:
+        """Bring the list of known words up to date; return whether it is complete.
+
+        Searches do this themselves for small amounts. Programs that open a large file for the
+        first time may run it in the background.
+        """
+        deadline = None if seconds is None else time.monotonic() + seconds
+        with self._database.read() as tx:
+            return self._index.catch_up(tx, deadline=deadline, progress=progress)
+
+
+class Recall:
+    """Looks up what earlier conversations say; see docs/recall.md."""
+
+    def __init__(self, database: Database, index: SideIndex) -> None:
+        self._database = database
+        self._index = index
+
+    def about(
+        self,
+        question: str,
+        *,
+        limit: int = recall.SESSIONS,
+        characters: int = recall.CHARACTERS,
+        current_session_id: str | None = None,
+        summarise: Summarise | None = None,
+        role_filter: Sequence[str] | str | None = None,
+        now: float,
+    ) -> Recalled:
+        """Return the earlier conversations that bear on a question, most relevant first."""
+        return recall.recall(
+            self._database,
+            self._index,
+            question,
+            limit=limit,
+            characters=characters,
+            current_session_id=current_session_id,
+            summarise=summarise,
+            role_filter=role_filter,
+            now=now,
         )
-        messages = self._count(running, len(found), more)
-        conversations = Count(len(gathered), not more)
-        return tuple(hit for group in page for hit in group.hits), page, messages, conversations
-
-    def _until_enough(self, running: Search, wanted: int) -> tuple[list[Found], bool]:
-        """Return matches until they belong to enough conversations, and whether there are more."""
-        found: list[Found] = []
-        roots: dict[str, str] = {}
-        for row in running.found():
-            found.append(row)
-            if row.session_id not in roots:
-                roots |= grouping.roots(self._tx, [row.session_id])
-            if len(set(roots.values())) > wanted or len(found) >= READ_FOR_GROUPS:
-                return found, True
-        return found, self._stop.stopped
-
-    # -- relaxation ------------------------------------------------------------------------
-
-    def relaxed(self, query: Query, root: Node) -> SearchResult | None:
-        """Return the first wider form of a tree that finds something."""
-        tokenize = tokenizer(self._tx.connection)
-        if self._vocabulary is not None:
-            # Near words can only be found among listed ones, so the newest are listed too.
-            deadline = time.monotonic() + CATCH_UP_SECONDS
-            self._vocabulary.catch_up(self._tx, deadline=deadline, stopped=self._stop)
-        with self._stop.watching(self._tx.connection):
-            for wider in relax.ladder(root, tokenize, self._vocabulary, self._frequency):
-                result = self.page(query, wider.root, (wider.step,))
-                if result.hits or result.groups:
-                    return result
-                if self._stop():
-                    break
-        return None
-
-    def _frequency(self, word: str) -> int:
-        """Return how many messages have a word, as far as it matters."""
-        if self._tx.caps.words is FullText.NONE:
-            return 0
-        try:
-            return int(
-                self._tx.value(
-                    f"SELECT COUNT(*) FROM (SELECT 1 FROM {WORDS} WHERE {WORDS} MATCH ? "
-                    f"LIMIT {RARE})",
-                    (relax.expression(word),),
-                )
-            )
-        except apsw.SQLError:
-            return 0  # nothing in the word that the index knows

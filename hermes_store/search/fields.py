@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from hermes_store.database.activity import edge as edge_sql
-from hermes_store.database.transaction import Transaction
-from hermes_store.search import moments
-from hermes_store.search.query import Diagnostic, Field, Severity
-from hermes_store.sources import KNOWN, known_name, of_source
+from hermes_store.engines.sqlite.activity import edge as edge_sql
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records.search import Diagnostic, Severity
+from hermes_store.records.sources import KNOWN, known_name, of_source
+from hermes_store.search import times
+from hermes_store.search.query_tree import Field
 
 ROLES = {"me": "user", "you": "user", "human": "user", "hermes": "assistant", "ai": "assistant"}
 HAS = ("tools", "title", "code", "url", "image", "reasoning")
@@ -115,9 +116,9 @@ def _id(_tx: Transaction, value: str, _now: float) -> Condition:
 
 
 def _span(name: str, value: str, now: float) -> tuple[float, float]:
-    found = moments.span(value, now)
+    found = times.span(value, now)
     if found is None:
-        raise FieldProblem(f"'{value}' is no time for {name}: — try {moments.EXAMPLES}.")
+        raise FieldProblem(f"'{value}' is no time for {name}: — try {times.EXAMPLES}.")
     return found
 
 

@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from hermes_store import lineage
-from hermes_store.database.transaction import Transaction
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records.search import Order
+from hermes_store.search.candidates import Found
 from hermes_store.search.fields import Condition, in_title
-from hermes_store.search.query import And, Node, Not, Or, Text
-from hermes_store.search.results import Order
-from hermes_store.search.rows import Found
+from hermes_store.search.query_tree import And, Node, Not, Or, Text
 from hermes_store.search.run import Search
-from hermes_store.search.snippet import wanted_texts
+from hermes_store.search.snippets import wanted_texts
+from hermes_store.sessions import lineage
 
 FEW_TITLES = 500
 """Titles up to which all that match are looked at; among more, the newest are soon found."""

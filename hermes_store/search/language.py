@@ -12,18 +12,8 @@ import difflib
 import re
 from dataclasses import dataclass
 
-from hermes_store.search.query import (
-    And,
-    Diagnostic,
-    Field,
-    Node,
-    Not,
-    Or,
-    Query,
-    Severity,
-    Span,
-    Text,
-)
+from hermes_store.records.search import Diagnostic, Severity, Span
+from hermes_store.search.query_tree import And, Field, Node, Not, Or, Query, Text
 
 FIELDS = {
     "source": "where it came from, such as source:telegram",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from hermes_store.search.query import And, Field, Node, Not, Or, Text
-from hermes_store.search.terms import Kind, Leaf, Tokenize, fold
+from hermes_store.engines.sqlite.tokenizer import Tokenize
+from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text
+from hermes_store.search.words import Kind, Leaf, fold
 
 
 class Candidate:

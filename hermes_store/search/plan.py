@@ -11,13 +11,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hermes_store.database.fulltext import TRIGRAM
-from hermes_store.database.probe import FullText
-from hermes_store.database.transaction import Transaction
-from hermes_store.search.query import And, Field, Node, Not, Or, Text
-from hermes_store.search.snippet import wanted_texts
-from hermes_store.search.terms import Kind, Leaf, Tokenize, analyse
-from hermes_store.search.vocabulary import Vocabulary, may_be_unlisted
+from hermes_store.engines.base import FullText
+from hermes_store.engines.sqlite.fulltext import TRIGRAM
+from hermes_store.engines.sqlite.side_index import SideIndex, may_be_unlisted
+from hermes_store.engines.sqlite.tokenizer import Tokenize
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text
+from hermes_store.search.snippets import wanted_texts
+from hermes_store.search.words import Kind, Leaf, analyse
 
 MAX_TERMS = 400
 """Words that a prefix or part may stand for; beyond that most messages match and a scan is fast."""
@@ -37,7 +38,7 @@ class Cover:
     scan: bool = False
     exact: bool = True
     """Whether everything found is a match, so that no text need be read."""
-    vocabulary: bool = False
+    listed_words: bool = False
     """Whether the look-ups only know messages that the vocabulary covers."""
     slow: bool = False
     """Whether the index has to gather all matches, however many, before it gives the first."""
@@ -62,10 +63,10 @@ def quote(text: str) -> str:
 class Planner:
     """Makes the tiers for one tree on one file."""
 
-    def __init__(self, tx: Transaction, tokenize: Tokenize, vocabulary: Vocabulary | None) -> None:
+    def __init__(self, tx: Transaction, tokenize: Tokenize, index: SideIndex | None) -> None:
         self._tx = tx
         self._tokenize = tokenize
-        self._vocabulary = vocabulary
+        self._index = index
         self._leaves: dict[Text, Leaf] = {}
         self._looked_up: dict[str, list[str] | None] = {}
 
@@ -130,7 +131,7 @@ class Planner:
         for node in unwanted:
             if isinstance(node, Text) and self.leaf(node).kind is Kind.WORDS:
                 found = self._words(self.leaf(node))
-                if found.words and found.exact and not found.vocabulary:
+                if found.words and found.exact and not found.listed_words:
                     banned.append(found.words)
                     continue
             exact = False
@@ -158,9 +159,9 @@ class Planner:
         exact = leaf.kind is Kind.WORDS
         if not leaf.prefix or leaf.kind is not Kind.WORDS:
             return Cover(words=phrase, exact=exact)
-        listed = self._vocabulary is not None and not may_be_unlisted(leaf.tokens[0])
-        if len(leaf.tokens) == 1 and self._vocabulary is not None and listed:
-            found = self._vocabulary.starting_with(leaf.tokens[0], MAX_TERMS + 1)
+        listed = self._index is not None and not may_be_unlisted(leaf.tokens[0])
+        if len(leaf.tokens) == 1 and self._index is not None and listed:
+            found = self._index.starting_with(leaf.tokens[0], MAX_TERMS + 1)
             if found is not None and len(found) <= MAX_TERMS:
                 return _any_of([leaf.tokens[0], *found], exact=True)
         if len(leaf.tokens[-1]) >= NATIVE_PREFIX:
@@ -204,7 +205,7 @@ class Planner:
 
     def _parts(self, leaf: Leaf) -> Cover:
         """Cover messages that contain the leaf letter for letter, also inside of words."""
-        if self._vocabulary is None or self._tx.caps.words is FullText.COLUMNS:
+        if self._index is None or self._tx.caps.words is FullText.COLUMNS:
             return SCAN
         opens, closes = self._edges(leaf)
         if len(leaf.tokens) == 1:
@@ -245,17 +246,17 @@ class Planner:
 
     def _matching(self, token: str, opens: bool, closes: bool) -> list[str] | None:
         """Return the words that contain, begin or end with a token; None if too many."""
-        assert self._vocabulary is not None
+        assert self._index is not None
         if not opens and not closes:
             return [token]
         if may_be_unlisted(token):
             return None
         if not opens:
-            found = self._vocabulary.starting_with(token, MAX_TERMS + 1)
+            found = self._index.starting_with(token, MAX_TERMS + 1)
         else:
             if len(token) < 3:
                 return None
-            found = self._vocabulary.containing(token, MAX_TERMS + 1)
+            found = self._index.containing(token, MAX_TERMS + 1)
         if found is None or len(found) > MAX_TERMS:
             return None
         return found if closes else [term for term in found if term.endswith(token)]
@@ -263,7 +264,7 @@ class Planner:
 
 def _any_of(phrases: Sequence[str], *, exact: bool) -> Cover:
     expression = " OR ".join(quote(phrase) for phrase in dict.fromkeys(phrases))
-    return Cover(words=expression, exact=exact, vocabulary=True)
+    return Cover(words=expression, exact=exact, listed_words=True)
 
 
 def _either(covers: Sequence[Cover]) -> Cover:
@@ -276,7 +277,7 @@ def _either(covers: Sequence[Cover]) -> Cover:
         words=" OR ".join(words) or None,
         trigram=" OR ".join(trigrams) or None,
         exact=all(cover.exact for cover in covers),
-        vocabulary=any(cover.vocabulary for cover in covers),
+        listed_words=any(cover.listed_words for cover in covers),
         slow=any(cover.slow for cover in covers),
     )
 
@@ -286,7 +287,7 @@ def _all(table: str, covers: Sequence[Cover]) -> Cover:
     expression = " AND ".join(f"({getattr(cover, table)})" for cover in covers)
     joined = Cover(
         exact=all(cover.exact for cover in covers),
-        vocabulary=any(cover.vocabulary for cover in covers),
+        listed_words=any(cover.listed_words for cover in covers),
         slow=any(cover.slow for cover in covers),
     )
     if table == "words":

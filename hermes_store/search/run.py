@@ -11,21 +11,22 @@ from typing import Any
 
 import apsw
 
-from hermes_store.content import MARKER, decode, readable
-from hermes_store.database.fulltext import TRIGRAM, WORDS, indexed_text
-from hermes_store.database.transaction import Transaction
-from hermes_store.messages import findable
+from hermes_store.engines.sqlite.fulltext import TRIGRAM, WORDS, indexed_text
+from hermes_store.engines.sqlite.side_index import TAIL_ROWS, SideIndex
+from hermes_store.engines.sqlite.tokenizer import Tokenize, tokenizer
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records.content import MARKER, decode, readable
+from hermes_store.records.search import Diagnostic, Hit
 from hermes_store.search import fields
+from hermes_store.search.cancellation import Stop
+from hermes_store.search.candidates import SCAN_STEP, Found, Rows
 from hermes_store.search.fields import Condition, FieldProblem, MarkSource
 from hermes_store.search.matching import Candidate, satisfies
 from hermes_store.search.plan import Cover, Planner, Tier
-from hermes_store.search.query import And, Diagnostic, Field, Node, Not, Or, Text
-from hermes_store.search.results import Hit
-from hermes_store.search.rows import SCAN_STEP, Found, Rows
-from hermes_store.search.snippet import Highlighter, excerpt, wanted_texts
-from hermes_store.search.stopping import Stop
-from hermes_store.search.terms import Kind, Tokenize, tokenizer
-from hermes_store.search.vocabulary import TAIL_ROWS, Vocabulary
+from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text
+from hermes_store.search.snippets import Highlighter, excerpt, wanted_texts
+from hermes_store.search.words import Kind
+from hermes_store.sessions.messages import findable
 
 CATCH_UP_SECONDS = 0.25
 MAX_ID = 2**62
@@ -41,7 +42,7 @@ class Search:
         tx: Transaction,
         root: Node | None,
         *,
-        vocabulary: Vocabulary | None = None,
+        index: SideIndex | None = None,
         marks: MarkSource | None = None,
         extra: Sequence[Condition] = (),
         stop: Stop | None = None,
@@ -58,9 +59,9 @@ class Search:
         self.complete = False
         self._now = time.time() if now is None else now
         self._newest: int = tx.value("SELECT MAX(id) FROM messages") or 0
-        self._covered = self._usable_vocabulary(vocabulary)
-        self._vocabulary = vocabulary if self._covered is not None else None
-        self._planner = Planner(tx, self._tokenize, self._vocabulary)
+        self._covered = self._usable_index(index)
+        self._index = index if self._covered is not None else None
+        self._planner = Planner(tx, self._tokenize, self._index)
         self._conditions: dict[Field, Condition] = {}
         conditions, self.root = self._hoist(self._understood(root))
         self._mixed = _fields_in(self.root)
@@ -119,15 +120,15 @@ class Search:
             case _:
                 return [], root
 
-    def _usable_vocabulary(self, vocabulary: Vocabulary | None) -> int | None:
+    def _usable_index(self, index: SideIndex | None) -> int | None:
         """Return the id that the vocabulary covers, brought up to date if that is quick."""
-        if vocabulary is None:
+        if index is None:
             return None
-        covered = vocabulary.covered(self._tx)
+        covered = index.covered(self._tx)
         if covered is not None and self._newest - covered > TAIL_ROWS:
             deadline = time.monotonic() + CATCH_UP_SECONDS
-            vocabulary.catch_up(self._tx, deadline=deadline, stopped=self.stop)
-            covered = vocabulary.covered(self._tx)
+            index.catch_up(self._tx, deadline=deadline, stopped=self.stop)
+            covered = index.covered(self._tx)
         if covered is None or self._newest - covered > TAIL_ROWS:
             return None
         return covered
@@ -178,13 +179,13 @@ class Search:
         """Yield the streams of a tier and whether each holds matches only."""
         cover = tier.cover
         floor = self._tx.caps.rebuild_floor or 0
-        overlong = self._overlong(tier) if cover.vocabulary else []
+        overlong = self._overlong(tier) if cover.listed_words else []
         if cover.scan or overlong is None:
             yield self.rows.scan(0, MAX_ID, *self._cheap_test()), cover.scan and cover.exact
             return
         high = MAX_ID
-        if cover.vocabulary and self._covered is not None:
-            # Words of newer messages may be missing from the vocabulary.
+        if cover.listed_words and self._covered is not None:
+            # Words of newer messages may be missing from the index.
             high = self._covered
             yield self.rows.since(high + 1), False
             yield self.rows.with_ids([i for i in overlong if i <= high]), False
@@ -215,8 +216,8 @@ class Search:
 
     def _overlong(self, tier: Tier) -> list[int] | None:
         """Return the messages with words too long to list; the last tier looks at all of them."""
-        assert self._vocabulary is not None
-        return self._vocabulary.overlong(-1 if tier.parts else TAIL_ROWS)
+        assert self._index is not None
+        return self._index.overlong(-1 if tier.parts else TAIL_ROWS)
 
     def _cheap_test(self) -> tuple[str, list[Any]]:
         """Return an SQL test that no match fails, so that most texts need not leave SQLite."""
@@ -272,7 +273,7 @@ class Search:
         cover = self._first_tier.cover
         if cover.scan or not cover.exact or self._tx.caps.rebuild_floor:
             return None
-        if cover.vocabulary and self._newest > (self._covered or 0):
+        if cover.listed_words and self._newest > (self._covered or 0):
             return None
         if cover.words and not cover.trigram:
             return WORDS, cover.words

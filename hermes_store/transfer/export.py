@@ -9,11 +9,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
-from hermes_store import listing, messages, sessions
-from hermes_store.database.connection import Database
+from hermes_store.browse import recent
+from hermes_store.engines.sqlite.database import Database
 from hermes_store.errors import InvalidInput, SessionNotFound
-from hermes_store.transfer import html, jsonl, markdown, target
-from hermes_store.transfer.readable import Head
+from hermes_store.sessions import messages, sessions
+from hermes_store.transfer import html, jsonl, markdown, output_file
+from hermes_store.transfer.export_text import Head
 from hermes_store.transfer.redact import redact_row
 
 Progress = Callable[[int, int], None]
@@ -98,15 +99,15 @@ def export_to_file(
 ) -> int:
     """Write sessions to a file, which appears complete or not at all; return how many it were."""
     place = Path(os.path.realpath(path))
-    target.refuse_unusable(place, db.path)
-    with target.written(place) as sink:
+    output_file.refuse_unusable(place, db.path)
+    with output_file.written(place) as sink:
         return export(db, session_ids, sink, fmt, redact=redact, progress=progress)
 
 
 def _chosen(db: Database, session_ids: Iterable[str] | None) -> list[str]:
     with db.read() as tx:
         if session_ids is None:
-            return listing.recent_ids(tx)
+            return recent.recent_ids(tx)
         ids = list(dict.fromkeys(session_ids))
         for session_id in ids:
             if not sessions.exists(tx, session_id):

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
-from hermes_store.transfer import readable
-from hermes_store.transfer.readable import Head
+from hermes_store.transfer import export_text
+from hermes_store.transfer.export_text import Head
 
 _STYLE = """\
 :root { color-scheme: light dark; --back: #fdfcf9; --text: #23211d; --dim: #6d675d;
@@ -48,7 +48,7 @@ def opening(heads: Iterator[Head], total: int) -> Iterator[str]:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
     )
     first = next(heads, None) if total == 1 else None
-    title = escape(readable.heading(first.title, first.id) if first else f"{total:,} sessions")
+    title = escape(export_text.heading(first.title, first.id) if first else f"{total:,} sessions")
     yield f"<title>{title}</title>\n<style>\n{_STYLE}</style>\n</head>\n<body>\n"
     if total > 1:
         yield f"<h1>{title}</h1>\n<nav>\n<ol>\n"
@@ -58,8 +58,8 @@ def opening(heads: Iterator[Head], total: int) -> Iterator[str]:
 
 
 def _entry(number: int, head: Head) -> str:
-    title = escape(readable.heading(head.title, head.id))
-    started = escape(readable.moment(head.started_at))
+    title = escape(export_text.heading(head.title, head.id))
+    started = escape(export_text.moment(head.started_at))
     return f'<li><a href="#s{number}">{title}</a> <time>{started}</time></li>\n'
 
 
@@ -67,13 +67,13 @@ def session(
     row: Mapping[str, Any], messages: Iterator[Mapping[str, Any]], number: int
 ) -> Iterator[str]:
     """Yield a session: its title, its facts, then what was said."""
-    title = escape(readable.heading(row.get("title"), row["id"]))
+    title = escape(export_text.heading(row.get("title"), row["id"]))
     yield f'<section id="s{number}">\n<h1>{title}</h1>\n<dl>\n'
-    for name, value in readable.facts(row):
+    for name, value in export_text.facts(row):
         yield f"<dt>{name}</dt><dd>{escape(value)}</dd>\n"
     yield "</dl>\n"
     for message in messages:
-        if readable.is_spoken(message):
+        if export_text.is_spoken(message):
             yield from _message(message)
     yield "</section>\n"
 
@@ -88,19 +88,19 @@ _STYLED_ROLES = frozenset({"user", "assistant", "tool", "system"})
 
 def _message(message: Mapping[str, Any]) -> Iterator[str]:
     role = message["role"] if message["role"] in _STYLED_ROLES else "other"
-    said = escape(readable.moment(message["timestamp"]))
-    yield f'<article class="{role}">\n<h2><b>{escape(readable.speaker(message))}</b> '
+    said = escape(export_text.moment(message["timestamp"]))
+    yield f'<article class="{role}">\n<h2><b>{escape(export_text.speaker(message))}</b> '
     yield f"<time>{said}</time></h2>\n"
-    thought = readable.reasoning(message)
+    thought = export_text.reasoning(message)
     if thought:
         yield _folded("Reasoning", thought)
-    text = readable.words(message)
+    text = export_text.words(message)
     if text.strip():
         if role == "tool":
             yield _folded("Output", text)
         else:
             yield f'<div class="text">{escape(text)}</div>\n'
-    for call in readable.calls(message):
+    for call in export_text.calls(message):
         yield _folded(f"Calls {call.name}", call.arguments)
     yield "</article>\n"
 

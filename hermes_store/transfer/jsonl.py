@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import Any
 
-from hermes_store.text import storable
-from hermes_store.transfer.readable import TOO_DEEP, Head
+from hermes_store.records.text import storable
+from hermes_store.records.tool_calls import TOO_DEEP
+from hermes_store.transfer.export_text import Head
 
 
 def opening(heads: Iterator[Head], total: int) -> Iterator[str]:

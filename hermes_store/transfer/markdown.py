@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hermes_store.transfer import readable
-from hermes_store.transfer.readable import Head
+from hermes_store.transfer import export_text
+from hermes_store.transfer.export_text import Head
 
 _FENCE = re.compile(r"(?P<indent> {0,3})(?P<fence>`{3,}|~{3,})(?P<info>.*)")
 _HEADING = re.compile(r" {0,3}(?P<marks>#{1,6})(?=\s|$)")
@@ -35,12 +35,12 @@ def session(
     """Yield a session: its title, its facts, then what was said."""
     if number > 1:
         yield "\n---\n\n"
-    yield f"# {_escaped(readable.heading(row.get('title'), row['id']))}\n\n"
+    yield f"# {_escaped(export_text.heading(row.get('title'), row['id']))}\n\n"
     yield "| | |\n|---|---|\n"
-    for name, value in readable.facts(row):
+    for name, value in export_text.facts(row):
         yield f"| {name} | {_escaped(value)} |\n"
     for message in messages:
-        if readable.is_spoken(message):
+        if export_text.is_spoken(message):
             yield from _message(message)
 
 
@@ -50,17 +50,17 @@ def closing() -> Iterator[str]:
 
 
 def _message(message: Mapping[str, Any]) -> Iterator[str]:
-    speaker = _escaped(readable.speaker(message))
-    yield f"\n## {speaker} · {readable.moment(message['timestamp'])}\n"
-    thought = readable.reasoning(message)
+    speaker = _escaped(export_text.speaker(message))
+    yield f"\n## {speaker} · {export_text.moment(message['timestamp'])}\n"
+    thought = export_text.reasoning(message)
     if thought:
         yield "\n<details>\n<summary>Reasoning</summary>\n\n"
         yield f"{contained(thought)}\n\n</details>\n"
-    text = readable.words(message)
+    text = export_text.words(message)
     if text.strip():
         shown = fenced(text) if message["role"] == "tool" else contained(text)
         yield f"\n{shown}\n"
-    for call in readable.calls(message):
+    for call in export_text.calls(message):
         yield f"\nCalls **{_escaped(call.name)}**:\n\n{fenced(call.arguments, 'json')}\n"
 
 

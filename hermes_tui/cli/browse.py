@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_store.errors import InvalidInput, StoreError
-from hermes_tui.cli.context import Context
-from hermes_tui.cli.opening import opening_for, show
-from hermes_tui.cli.output import complain
-from hermes_tui.cli.partner import conversation_maker, demo_maker, uses_builtin
+from hermes_tui.cli.common.builtin_chat import conversation_maker, demo_maker, uses_builtin
+from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.open_screen import opening_for, show
+from hermes_tui.cli.common.output import complain
 
 if TYPE_CHECKING:
-    from hermes_tui.choice import Choice
-    from hermes_tui.conversation.engine import Conversation
+    from hermes_tui.chat.conversation import Conversation
+    from hermes_tui.opening import Choice
 
 DEMO_SESSIONS = 120
 PLAIN_LIMIT = 20
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
         raise InvalidInput(f"--limit must be 0 or more, not {options.limit}.")
     if not options.demo:
         return _browse(options, context)
-    from hermes_store.sample.generate import create
+    from hermes_tui.demo.sample_sessions import create
 
     with tempfile.TemporaryDirectory(prefix="hermes-demo-") as folder:
         path = Path(folder) / "state.db"
@@ -93,11 +93,11 @@ def _browse(
 
 def _plain(options: argparse.Namespace, context: Context) -> int:
     """Print the plain list, and how to get the browser."""
-    from hermes_tui.cli import listing
+    from hermes_tui.cli import list as plain_list
 
     options.all_profiles = False
     options.limit = options.limit or PLAIN_LIMIT
-    code = listing.run(options, context)
+    code = plain_list.run(options, context)
     if not context.printer.as_json:
         complain(
             "The browser needs a terminal; this is the plain list. In scripts use "

@@ -14,18 +14,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hermes_store.config import Config
+from hermes_store.config.settings import Config
 from hermes_store.errors import InvalidInput
-from hermes_tui.cli import context as surroundings
-from hermes_tui.cli import neighbour
-from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import complain
-from hermes_tui.cli.partner import conversation_maker, demo_maker, uses_builtin
-from hermes_tui.wording import plain
+from hermes_tui.cli.common import agent
+from hermes_tui.cli.common import context as surroundings
+from hermes_tui.cli.common.builtin_chat import conversation_maker, demo_maker, uses_builtin
+from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.output import complain
+from hermes_tui.presentation.text import plain
 
 if TYPE_CHECKING:
-    from hermes_tui.conversation.engine import Conversation
-    from hermes_tui.conversation.replies import Delta
+    from hermes_tui.chat.conversation import Conversation
+    from hermes_tui.chat.replies import Delta
 
 DEMO_SESSIONS = 40
 TITLE_SECONDS = 5.0
@@ -60,7 +60,7 @@ def run(arguments: Sequence[str]) -> int:
     context = surroundings.from_options(own)
     config = context.config()
     if not (own.builtin or own.demo or uses_builtin(config)):
-        return neighbour.take_over(["chat", *_without_own(arguments)])
+        return agent.take_over(["chat", *_without_own(arguments)])
     if rest:
         raise InvalidInput(f"'{rest[0]}' is not known here. 'hermes chat --help' shows what is.")
     if own.model is not None:
@@ -107,7 +107,7 @@ def _surroundings(
     if not options.demo:
         yield context, conversation_maker(context.database, config)
         return
-    from hermes_store.sample.generate import create
+    from hermes_tui.demo.sample_sessions import create
 
     with tempfile.TemporaryDirectory(prefix="hermes-demo-") as folder:
         path = Path(folder) / "state.db"
@@ -125,19 +125,19 @@ def _screen(
     demo: bool = False,
 ) -> int:
     """Open the chat screen, on a session or a new one."""
-    from hermes_tui.choice import State
-    from hermes_tui.cli import opening
+    from hermes_tui.cli.common import open_screen
+    from hermes_tui.opening import State
 
     options = argparse.Namespace(
         source=None, limit=0, read_only=False, print_id=False, query="", demo=demo
     )
     wanted = replace(
-        opening.opening_for(options, context, config),
+        open_screen.opening_for(options, context, config),
         open_chat=make,
         chat_first=True,
         state=State(session_id=session_id),
     )
-    choice, code = opening.show(wanted, config)
+    choice, code = open_screen.show(wanted, config)
     if choice is not None and choice.left and not demo:
         _farewell(context, choice.session_id)
     return code
@@ -146,7 +146,7 @@ def _screen(
 def _farewell(context: Context, session_id: str) -> None:
     """Say which session it was, and how to come back."""
     with context.store() as store:
-        title = store.session(session_id).title
+        title = store.sessions.get(session_id).title
     named = f" “{plain(title)}”" if title else ""
     print(f"Session {session_id}{named}\nCome back with: hermes -r {session_id}")
 
@@ -156,7 +156,7 @@ class _Printing:
 
     def piece(self, delta: Delta) -> None:
         """Print a piece."""
-        from hermes_store.text import clean
+        from hermes_store.records.text import clean
 
         sys.stdout.write(clean(delta.text))
         sys.stdout.flush()

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import argparse
 
-from hermes_store.sources import KNOWN
-from hermes_tui.cli.context import Context, add_options
+from hermes_store.records.sources import KNOWN
+from hermes_tui.cli.common.context import Context, add_options
 from hermes_tui.cli.verbs import VERBS, load
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from hermes_store import paths
-from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import confirm
-from hermes_tui.wording import plain, plural
+from hermes_store.config import paths
+from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.output import confirm
+from hermes_tui.presentation.text import plain, plural
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
@@ -31,19 +31,19 @@ def describe(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, context: Context) -> int:
     """Delete conversations."""
     with context.store(read_only=False) as store:
-        found = {store.find_session(each).id: each for each in options.session}
+        found = {store.sessions.find(each).id: each for each in options.session}
         members = {
-            session_id: (session_id,) if options.segment else store.conversation_members(session_id)
+            session_id: (session_id,) if options.segment else store.lineage.members(session_id)
             for session_id in found
         }
         ids = tuple(dict.fromkeys(member for each in members.values() for member in each))
-        messages = sum(store.message_count(each) for each in ids)
+        messages = store.trash.weigh(ids, now=context.now).messages
         first = next(iter(found))
-        title = store.get_session_title(first)
+        title = store.sessions.get(first).title
         if not options.yes and not _agreed(options, first, title, len(found), ids, messages):
             context.printer.line("Cancelled.")
             return 1
-        gone = store.delete_sessions(
+        gone = store.trash.delete(
             ids,
             paths.sessions_dir(context.home),
             permanently=options.permanently,

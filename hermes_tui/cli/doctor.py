@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from hermes_store.doctor import Finding, Health, examine, repair
 from hermes_store.errors import DatabaseMissing
-from hermes_tui.cli.context import Context
+from hermes_store.records.report import Finding, Health
+from hermes_store.upkeep.doctor import examine
+from hermes_store.upkeep.repair import repair
+from hermes_tui.cli.common.context import Context
 
 _SIGNS = {Health.GOOD: "✓", Health.NOTE: "•", Health.BAD: "✗"}
 

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 from hermes_store.errors import NotFound
-from hermes_store.sources import known_name
-from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import complain
-from hermes_tui.cli.progress import ProgressLine
-from hermes_tui.wording import plural
+from hermes_store.records.sources import known_name
+from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.output import complain
+from hermes_tui.cli.common.progress import ProgressLine
+from hermes_tui.presentation.text import plural
 
 _BY_ENDING = {".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html"}
 
@@ -44,16 +44,16 @@ def run(options: argparse.Namespace, context: Context) -> int:
 
         ids: list[str] | None = None
         if options.session_id:
-            ids = [store.find_session(each).id for each in options.session_id]
+            ids = [store.sessions.find(each).id for each in options.session_id]
         elif options.source:
             name = known_name(options.source)
-            ids = [row["id"] for row in store.search_sessions(source=name, limit=-1)]
+            ids = store.lists.recent_ids(name)
             if not ids:
                 raise NotFound(f"There are no sessions of the source '{options.source}'.")
         if options.file == "-":
-            number = store.export(sys.stdout, wanted, ids, options.redact, progress)
+            number = store.transfer.export(sys.stdout, wanted, ids, options.redact, progress)
         else:
-            number = store.export_file(options.file, wanted, ids, options.redact, progress)
+            number = store.transfer.export_file(options.file, wanted, ids, options.redact, progress)
     if options.file != "-":
         context.printer.line(f"Exported {plural(number, 'session')} to {options.file}")
     elif not number:

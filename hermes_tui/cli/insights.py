@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from hermes_store.errors import DatabaseMissing, InvalidInput
-from hermes_store.insights import WEEKDAYS, Insights
-from hermes_store.sources import describe as source_names
-from hermes_store.sources import known_name
-from hermes_tui.charts import bar, duration, sparkline
-from hermes_tui.cli.context import Context
-from hermes_tui.wording import fit, plain
+from hermes_store.records.sources import describe as source_names
+from hermes_store.records.sources import known_name
+from hermes_store.records.statistics import WEEKDAYS, Insights
+from hermes_tui.cli.common.context import Context
+from hermes_tui.presentation.charts import bar, duration, sparkline
+from hermes_tui.presentation.text import fit, plain
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
         raise InvalidInput(f"--days must be at least 1, not {options.days}.")
     try:
         with context.store() as store:
-            found = store.insights(
+            found = store.upkeep.insights(
                 days=options.days, source=known_name(options.source), now=context.now
             )
     except DatabaseMissing as error:

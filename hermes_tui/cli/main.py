@@ -15,8 +15,8 @@ from pathlib import Path
 
 from hermes_store.errors import BadFile, InvalidInput, StoreError, TitleError
 from hermes_store.version import __version__
-from hermes_tui.cli import context as surroundings
-from hermes_tui.cli.output import complain
+from hermes_tui.cli.common import context as surroundings
+from hermes_tui.cli.common.output import complain
 from hermes_tui.cli.verbs import EXAMPLES, VERBS, load
 
 DONE, REFUSED, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -63,16 +63,17 @@ def _dispatch(arguments: list[str]) -> int:
         return _sessions(arguments[1:])
     if first == "insights":
         return _verb("insights", "hermes insights", arguments[1:])
-    from hermes_tui.cli import neighbour, resume
+    from hermes_tui.cli import resume
+    from hermes_tui.cli.common import agent
 
     gc.enable()
     if resume.is_meant(arguments):
         return resume.run(arguments)
-    if first == "chat" or (not arguments and neighbour.agent_command() is None):
+    if first == "chat" or (not arguments and agent.agent_command() is None):
         from hermes_tui.cli import chat
 
         return chat.run(arguments[1:])
-    return neighbour.take_over(arguments)
+    return agent.take_over(arguments)
 
 
 def _is_whole_command(arguments: list[str]) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from hermes_tui.cli.context import Context
-from hermes_tui.cli.progress import ProgressLine
-from hermes_tui.wording import byte_size
+from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.progress import ProgressLine
+from hermes_tui.presentation.text import byte_size
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
     """Optimize a store and say what it brought."""
     del options
     with context.store(read_only=False) as store, ProgressLine() as progress:
-        report = store.optimize(progress)
+        report = store.upkeep.optimize(progress)
     if context.printer.as_json:
         context.printer.data("optimized", **asdict(report))
     elif report.left_alone:

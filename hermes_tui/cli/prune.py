@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import re
 
-from hermes_store import paths
+from hermes_store.config import paths
 from hermes_store.errors import DatabaseMissing, InvalidInput
-from hermes_store.sources import known_name
-from hermes_store.upkeep import PruneFilter, PrunePlan
-from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import Column, confirm
-from hermes_tui.cli.progress import ProgressLine
-from hermes_tui.wording import byte_size, plain, plural, relative_time
+from hermes_store.records.prune import PruneFilter, PrunePlan
+from hermes_store.records.sources import known_name
+from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.output import Column, confirm
+from hermes_tui.cli.common.progress import ProgressLine
+from hermes_tui.presentation.text import byte_size, plain, plural, relative_time
 
 DEFAULT_DAYS = 90.0
 SHOWN = 15
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
     """Plan, ask, and prune."""
     try:
         with context.store() as store:
-            plan = store.plan_prune(chosen(options), context.now)
+            plan = store.upkeep.plan_prune(chosen(options), context.now)
     except DatabaseMissing:
         context.printer.line("Nothing to prune: there is no database yet.")
         return 0
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
             context.printer.line("Cancelled.")
             return 1
     with context.store(read_only=False) as store, ProgressLine() as line:
-        gone = store.prune(
+        gone = store.upkeep.prune(
             plan, paths.sessions_dir(context.home), permanently=options.permanently, progress=line
         )
     return _report(options, context, plan, gone=len(gone.session_ids))

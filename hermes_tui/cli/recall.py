@@ -8,14 +8,14 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from hermes_store.errors import ConfigError, InvalidInput
-from hermes_store.recalled import Recalled, RecalledSession
-from hermes_store.text import clean
-from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import complain
-from hermes_tui.wording import plain, plural, relative_time
+from hermes_store.records.recall import Recalled, RecalledSession
+from hermes_store.records.text import clean
+from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.output import complain
+from hermes_tui.presentation.text import plain, plural, relative_time
 
 if TYPE_CHECKING:
-    from hermes_store.recall import Summarise
+    from hermes_store.search.recall.recall import Summarise
 
 NOTHING_FOUND = 1
 EXCERPT = 900
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
         raise InvalidInput(f"--limit must be at least 1, not {options.limit}.")
     summarise = None if options.raw else _summariser(context)
     with context.store() as store:
-        found = store.recall(
+        found = store.recall.about(
             " ".join(options.query), limit=options.limit, summarise=summarise, now=context.now
         )
     if context.printer.as_json:
@@ -55,8 +55,8 @@ def run(options: argparse.Namespace, context: Context) -> int:
 def _summariser(context: Context) -> Summarise | None:
     """Return what asks the auxiliary model; None where there is none."""
     try:
-        from hermes_tui.conversation.auxiliary import summariser
-        from hermes_tui.conversation.endpoint import environment
+        from hermes_tui.chat.endpoint import environment
+        from hermes_tui.chat.summaries import summariser
     except ImportError:
         return None  # talking to a model is an extra that need not be installed
     try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from hermes_tui.cli.context import Context
-from hermes_tui.wording import plain
+from hermes_tui.cli.common.context import Context
+from hermes_tui.presentation.text import plain
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
@@ -18,8 +18,8 @@ def describe(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, context: Context) -> int:
     """Rename one session."""
     with context.store(read_only=False) as store:
-        session = store.find_session(options.session)
-        title = store.rename(session.id, " ".join(options.title))
+        session = store.sessions.find(options.session)
+        title = store.sessions.rename(session.id, " ".join(options.title))
     if context.printer.as_json:
         context.printer.data("renamed", id=session.id, title=title, former_title=session.title)
     elif title is None:

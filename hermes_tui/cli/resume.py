@@ -13,18 +13,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermes_store.config import Config
+from hermes_store.config.settings import Config
 from hermes_store.errors import DatabaseMissing, InvalidInput, NotFound
-from hermes_store.models import Session
-from hermes_store.overview import Recap
-from hermes_store.sessiondb import SessionDB
-from hermes_tui.cli import chat, neighbour
-from hermes_tui.cli import context as surroundings
-from hermes_tui.cli.context import Context
-from hermes_tui.cli.opening import limits
-from hermes_tui.cli.output import complain
-from hermes_tui.cli.partner import uses_builtin
-from hermes_tui.wording import plain, plural
+from hermes_store.records.recap import Recap
+from hermes_store.records.session import Session
+from hermes_store.store import Store
+from hermes_tui.cli import chat
+from hermes_tui.cli.common import agent as neighbour
+from hermes_tui.cli.common import context as surroundings
+from hermes_tui.cli.common.builtin_chat import uses_builtin
+from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.open_screen import limits
+from hermes_tui.cli.common.output import complain
+from hermes_tui.presentation.text import plain, plural
 
 BUILTIN = "--builtin"
 CONTINUE, RESUME = ("-c", "--continue"), ("-r", "--resume")
@@ -100,7 +101,7 @@ def resume(wish: Wish, context: Context) -> int:
             session = _find(store, wish.name)
             if session is None:
                 return 1
-            recap = store.recap(session.id, limits(config))
+            recap = store.transcripts.recap(session.id, limits(config))
     except DatabaseMissing as error:
         complain(str(error))
         return 1
@@ -111,22 +112,22 @@ def resume(wish: Wish, context: Context) -> int:
         return chat.go_on(context, config, session.id)
     command = successor(config, session.id)
     with context.store(read_only=False) as store:
-        store.reopen_session(session.id)
+        store.sessions.reopen(session.id)
     _show(config, session, recap, "↻ Resumed session")
     return neighbour.hand_over([*command, *wish.rest])
 
 
-def _find(store: SessionDB, name: str | None) -> Session | None:
+def _find(store: Store, name: str | None) -> Session | None:
     if name is not None:
-        return store.find_to_resume(name)
-    last = store.search_sessions(source="cli", limit=1)
+        return store.sessions.find_to_resume(name)
+    last = store.lists.recent_ids("cli", limit=1)
     if not last:
         complain(
             "There is no earlier session of the terminal to continue. "
             "'hermes sessions list' shows those of other sources."
         )
         return None
-    return store.find_to_resume(last[0]["id"])
+    return store.sessions.find_to_resume(last[0])
 
 
 def _show(config: Config, session: Session, recap: Recap, said_of_it: str) -> None:
@@ -135,7 +136,7 @@ def _show(config: Config, session: Session, recap: Recap, said_of_it: str) -> No
         print(f"Session {plain(session.id)}{title} has no messages yet.")
         return
     if config.display.resume_display == "full" and recap.entries:
-        from hermes_tui.cli import recap_panel
+        from hermes_tui.cli.common import recap_panel
 
         recap_panel.show(recap)
     said = plural(recap.user_messages, "user message")

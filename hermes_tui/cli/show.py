@@ -9,12 +9,13 @@ import shutil
 import subprocess
 import sys
 
-from hermes_store.content import readable
-from hermes_store.models import Message, Session
-from hermes_store.recap import tool_summary
-from hermes_store.text import clean
-from hermes_tui.cli.context import Context
-from hermes_tui.wording import local_time, plain
+from hermes_store.records import tool_calls
+from hermes_store.records.content import readable
+from hermes_store.records.message import Message
+from hermes_store.records.session import Session
+from hermes_store.records.text import clean
+from hermes_tui.cli.common.context import Context
+from hermes_tui.presentation.text import local_time, plain
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
@@ -29,15 +30,15 @@ def describe(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, context: Context) -> int:
     """Print the transcript of a session."""
     with context.store() as store:
-        session = store.find_session(options.session)
+        session = store.sessions.find(options.session)
         if context.printer.as_json or options.format == "json":
-            context.printer.data("session", session=store.export_session(session.id))
+            context.printer.data("session", session=store.transfer.as_dictionary(session.id))
             return 0
         page = io.StringIO()
         if options.format == "md":
-            store.export(page, "markdown", [session.id])
+            store.transfer.export(page, "markdown", [session.id])
         else:
-            for piece in _plain(session, store.messages(session.id), full=options.full):
+            for piece in _plain(session, store.messages.of(session.id), full=options.full):
                 page.write(piece)
     _page(page.getvalue(), wanted=not options.no_pager and sys.stdout.isatty())
     return 0
@@ -58,7 +59,7 @@ def _plain(session: Session, messages: list[Message], *, full: bool) -> list[str
         text = clean(readable(message.content))
         if message.role == "tool" and not full:
             text = _shortened(text)
-        calls = clean(tool_summary(message.tool_calls))
+        calls = clean(tool_calls.summary(message.tool_calls))
         pieces.append("\n".join(filter(None, (text, calls))) + "\n\n")
     return pieces
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from hermes_store.errors import DatabaseMissing
-from hermes_tui.cli.context import Context
-from hermes_tui.cli.output import Column, complain, confirm
-from hermes_tui.wording import byte_size, plain, plural, relative_time
+from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.output import Column, complain, confirm
+from hermes_tui.presentation.text import byte_size, plain, plural, relative_time
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
 def _list(context: Context) -> int:
     try:
         with context.store() as store:
-            batches = store.trash()
+            batches = store.trash.list()
     except DatabaseMissing:
         batches = ()
     if context.printer.as_json:
@@ -70,7 +70,7 @@ def _list(context: Context) -> int:
 
 def _empty(options: argparse.Namespace, context: Context) -> int:
     with context.store(read_only=False) as store:
-        batches = store.trash()
+        batches = store.trash.list()
         if not batches:
             context.printer.line("The trash is empty.")
             return 0
@@ -80,7 +80,7 @@ def _empty(options: argparse.Namespace, context: Context) -> int:
         if not options.yes and not confirm(question):
             context.printer.line("Cancelled.")
             return 1
-        gone = store.empty_trash(options.older_than)
+        gone = store.trash.empty(options.older_than)
     if context.printer.as_json:
         context.printer.data(
             "emptied", sessions=gone.sessions, messages=gone.messages, bytes=gone.bytes
@@ -108,7 +108,7 @@ def restore(options: argparse.Namespace, context: Context) -> int:
     elif isinstance(what, str) and what.isdecimal() and len(what) < 8:
         what = int(what)
     with context.store(read_only=False) as store:
-        report = store.restore(what)
+        report = store.trash.restore(what)
     if context.printer.as_json:
         context.printer.data(
             "restored",

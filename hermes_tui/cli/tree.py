@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from hermes_store.models import Edge, Lineage, LineageNode
-from hermes_tui.cli.context import Context
-from hermes_tui.wording import local_time, plain
+from hermes_store.records.session import Edge, Lineage, LineageNode
+from hermes_tui.cli.common.context import Context
+from hermes_tui.presentation.text import local_time, plain
 
 _NAMES = {
     Edge.ROOT: "",
@@ -26,7 +26,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, context: Context) -> int:
     """Print the family tree of a session."""
     with context.store() as store:
-        lineage = store.lineage(store.find_session(options.session).id)
+        lineage = store.lineage.tree(store.sessions.find(options.session).id)
     if context.printer.as_json:
         context.printer.data(
             "tree",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.reactive import reactive
 from textual.widgets import Input
 
-from hermes_store.text import clean
+from hermes_store.records.text import clean
 
 
 class Field(Input):

@@ -10,8 +10,8 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 
-from hermes_tui.keymap import Scope, bindings
-from hermes_tui.render import Line
+from hermes_tui.actions import Scope, bindings
+from hermes_tui.presentation.rows import Line
 from hermes_tui.widgets.line_view import LineView
 
 

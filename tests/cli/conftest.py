@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.models import Edge
+from hermes_store.records.session import Edge
 
 MORNING = 1_790_000_000.0
 
@@ -18,14 +18,14 @@ def full_home(tmp_path: Path) -> Path:
     home = tmp_path / "full"
     with SessionDB(home / "state.db") as db:
         _chain(db)
-        db.start_session("20250303_101500_f00d", "telegram", started_at=MORNING + 50)
+        db.store.sessions.start("20250303_101500_f00d", "telegram", started_at=MORNING + 50)
         db.append_message(
             "20250303_101500_f00d",
             "user",
             "What's the weather in Las Vegas?",
             timestamp=MORNING + 51,
         )
-        db.start_session("20250302_080000_beef", "cron", started_at=MORNING + 10)
+        db.store.sessions.start("20250302_080000_beef", "cron", started_at=MORNING + 10)
         db.append_message(
             "20250302_080000_beef",
             "assistant",
@@ -38,7 +38,7 @@ def full_home(tmp_path: Path) -> Path:
 
 def _chain(db: SessionDB) -> None:
     first, second = "20250304_143022_aaaa", "20250305_091523_bbbb"
-    db.start_session(first, "cli", model="opus", started_at=MORNING + 20)
+    db.store.sessions.start(first, "cli", model="opus", started_at=MORNING + 20)
     db.append_message(first, "user", "Can you check the test failures?", timestamp=MORNING + 21)
     calls = [{"id": "c1", "function": {"name": "terminal", "arguments": "{}"}}]
     db.append_message(first, "assistant", "", tool_calls=calls, timestamp=MORNING + 22)
@@ -52,7 +52,7 @@ def _chain(db: SessionDB) -> None:
             "UPDATE sessions SET ended_at = ?, end_reason = 'compression' WHERE id = ?",
             (MORNING + 30, first),
         )
-    db.start_session(
+    db.store.sessions.start(
         second, "cli", parent_session_id=first, edge=Edge.COMPRESSION, started_at=MORNING + 100
     )
     db.append_message(second, "user", "Please fix them", timestamp=MORNING + 101)

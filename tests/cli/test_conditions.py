@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 
 from hermes_store import SessionDB
-from hermes_store.sample.generate import create
+from hermes_tui.demo.sample_sessions import create
 from tests.cli.command import environment, hermes
 
 CHAT = "20250303_101500_f00d"

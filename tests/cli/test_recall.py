@@ -20,7 +20,7 @@ TALK = "20250101_120000_cafe"
 
 def _home(home: Path, *, words: int = 2_000) -> Path:
     with SessionDB(home / "state.db") as db:
-        db.start_session(TALK, "cli", started_at=LONG_AGO)
+        db.store.sessions.start(TALK, "cli", started_at=LONG_AGO)
         db.set_session_title(TALK, "Shipping \x1b[31mit")
         said = (
             "before " * words,
@@ -143,7 +143,7 @@ def test_a_model_summarises_and_one_failure_stays_alone(tmp_path: Path) -> None:
     pytest.importorskip("openai")
     home = _home(tmp_path)
     with SessionDB(home / "state.db") as db:
-        db.start_session("other", "cli", started_at=LONG_AGO)
+        db.store.sessions.start("other", "cli", started_at=LONG_AGO)
         db.append_message("other", "user", "the secret docker deploy", timestamp=LONG_AGO + 1)
     with _model() as address:
         (home / "config.yaml").write_text(f"model:\n  default: small\n  base_url: {address}\n")

@@ -86,7 +86,7 @@ def test_the_agent_takes_over(full_home: Path, agent: dict[str, str]) -> None:
     assert done.out.splitlines()[-1] == f"agent: --resume {TIP} --model x"
     assert "↻ Resumed session" in done.out
     with SessionDB(full_home / "state.db", read_only=True) as db:
-        assert db.session(TIP).ended_at is None
+        assert db.store.sessions.get(TIP).ended_at is None
 
 
 def test_a_command_of_ones_own_takes_over(full_home: Path, agent: dict[str, str]) -> None:
@@ -102,7 +102,7 @@ def test_without_a_successor_nothing_is_reopened(full_home: Path) -> None:
     done = hermes(full_home, "-r", TIP)
     assert done.code == 1 and "resume:" in done.err
     with SessionDB(full_home / "state.db", read_only=True) as db:
-        assert db.session(TIP).end_reason == "cli_close"
+        assert db.store.sessions.get(TIP).end_reason == "cli_close"
 
 
 def test_other_commands_go_to_the_agent_unchanged(tmp_path: Path, agent: dict[str, str]) -> None:

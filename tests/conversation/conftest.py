@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from hermes_tui.conversation import provider
+from hermes_tui.chat import provider
 
 
 @pytest.fixture(autouse=True)

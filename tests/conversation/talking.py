@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from hermes_store import SessionDB
-from hermes_store.config import Config
-from hermes_tui.conversation.engine import Conversation
-from hermes_tui.conversation.loopback import DemoServer
-from hermes_tui.conversation.provider import Delta, Provider
+from hermes_store.config.settings import Config
+from hermes_tui.chat.conversation import Conversation
+from hermes_tui.chat.provider import Delta, Provider
+from hermes_tui.demo.model_server import DemoServer
 from tests.conversation.trouble import endpoint_at
 
 START = 1_790_000_000.0
@@ -63,7 +63,7 @@ class Chat(Conversation):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the messages of the session as they are stored."""
-        return self.store.get_messages(self.here)
+        return self.store.messages.as_dictionaries(self.here)
 
     def said(self) -> list[tuple[str, Any]]:
         """Return who said what in the session."""
@@ -81,7 +81,7 @@ def talk(
     """Talk to a server; a second passes whenever the clock is looked at."""
     seconds = itertools.count()
     chat = Chat(
-        SessionDB(path),
+        SessionDB(path).store,
         Provider(endpoint_at(server.base_url, **more)),
         config or Config(),
         session_id,

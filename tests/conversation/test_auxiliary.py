@@ -7,16 +7,11 @@ from typing import Any
 
 import pytest
 
-from hermes_store.config import Config, ModelConfig
+from hermes_store.config.settings import Config, ModelConfig
 from hermes_store.errors import SummaryError
-from hermes_tui.conversation.auxiliary import (
-    compression_summary,
-    summariser,
-    title_for,
-    title_in,
-)
-from hermes_tui.conversation.loopback import DemoServer, Exchange
-from hermes_tui.conversation.provider import BadAnswer, Provider, TimedOut
+from hermes_tui.chat.provider import BadAnswer, Provider, TimedOut
+from hermes_tui.chat.summaries import compression_summary, summariser, title_for, title_in
+from hermes_tui.demo.model_server import DemoServer, Exchange
 from tests.conversation.trouble import Behaviour, TroubleServer, endpoint_at, hangs, refuses
 
 
@@ -169,8 +164,8 @@ def test_an_empty_summary_is_none() -> None:
 
 
 def test_a_summary_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    from hermes_tui.conversation import auxiliary
+    from hermes_tui.chat import summaries
 
-    monkeypatch.setattr(auxiliary, "SUMMARY_SECONDS", 0.2)
+    monkeypatch.setattr(summaries, "SUMMARY_SECONDS", 0.2)
     with TroubleServer(hangs) as server, pytest.raises(TimedOut):
         compression_summary(Provider(endpoint_at(server.base_url)), MESSAGES)

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_store import SessionDB
-from hermes_store.config import Config
+from hermes_store.config.settings import Config
 from hermes_store.errors import InvalidInput, SessionInUse
-from hermes_store.models import SUMMARY_MARK
-from hermes_tui.conversation import auxiliary, commands
-from hermes_tui.conversation.auxiliary import compression_summary
-from hermes_tui.conversation.commands import Spoken
-from hermes_tui.conversation.loopback import DemoServer
-from hermes_tui.conversation.provider import NotAuthorised, Provider
+from hermes_store.records.message import SUMMARY_MARK
+from hermes_tui.chat import slash_commands, summaries
+from hermes_tui.chat.provider import NotAuthorised, Provider
+from hermes_tui.chat.slash_commands import Spoken
+from hermes_tui.chat.summaries import compression_summary
+from hermes_tui.demo.model_server import DemoServer
 from tests.conversation.talking import START, asked_by_chat, is_valid, talk
 from tests.conversation.trouble import TroubleServer, refuses
 from tests.support import add
@@ -45,7 +45,7 @@ from tests.support import add
     ],
 )
 def test_what_is_a_command(text: str, spoken: Spoken | None) -> None:
-    assert commands.parse(text) == spoken
+    assert slash_commands.parse(text) == spoken
 
 
 @pytest.mark.parametrize(
@@ -53,24 +53,24 @@ def test_what_is_a_command(text: str, spoken: Spoken | None) -> None:
 )
 def test_one_that_does_not_exist(text: str, hint: str) -> None:
     with pytest.raises(InvalidInput, match=hint.replace("?", r"\?")):
-        commands.parse(text)
+        slash_commands.parse(text)
 
 
 @given(st.text(max_size=20))
 def test_any_text_is_understood_or_refused(text: str) -> None:
     try:
-        spoken = commands.parse(text)
+        spoken = slash_commands.parse(text)
     except InvalidInput as error:
         assert text.strip().startswith("/")
         assert "There is no command" in str(error)
     else:
-        assert spoken is None or spoken.name in commands.BY_NAME
+        assert spoken is None or spoken.name in slash_commands.BY_NAME
 
 
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("/", [command.name for command in commands.COMMANDS]),
+        ("/", [command.name for command in slash_commands.COMMANDS]),
         ("/re", ["resume", "retry"]),
         ("/TI", ["title"]),
         ("/title", ["title"]),
@@ -81,12 +81,12 @@ def test_any_text_is_understood_or_refused(text: str) -> None:
     ],
 )
 def test_what_a_beginning_may_become(text: str, names: list[str]) -> None:
-    assert [command.name for command in commands.matching(text)] == names
+    assert [command.name for command in slash_commands.matching(text)] == names
 
 
 def test_every_other_name_leads_to_a_command() -> None:
-    assert set(commands.ALIASES.values()) <= set(commands.BY_NAME)
-    assert not set(commands.ALIASES) & set(commands.BY_NAME)
+    assert set(slash_commands.ALIASES.values()) <= set(slash_commands.BY_NAME)
+    assert not set(slash_commands.ALIASES) & set(slash_commands.BY_NAME)
 
 
 # -- compressing -------------------------------------------------------------------------------
@@ -108,12 +108,12 @@ def test_compressing_goes_on_in_a_continuation(path: Path) -> None:
         assert chat.here == continued.id != before
         assert continued.title == chat.title() == "my project #2"
         assert continued.parent_session_id == before
-        old = chat.store.session(before)
+        old = chat.store.sessions.get(before)
         assert (old.title, old.end_reason) == ("my project", "compression")
         (role, summary), *kept = chat.said()
         assert role == "user" and summary.startswith(SUMMARY_MARK)
         assert kept == all_said[-2:]
-        assert len(chat.store.get_messages(before)) == 6
+        assert len(chat.store.messages.as_dictionaries(before)) == 6
 
         chat.tell("and then?")
         request = asked_by_chat(server)[-1]["messages"]
@@ -122,9 +122,9 @@ def test_compressing_goes_on_in_a_continuation(path: Path) -> None:
         ]  # fmt: skip
         assert is_valid(request)
         chat.end("cli_close")
-        assert chat.store.session(continued.id).end_reason == "cli_close"
-        assert chat.store.session(before).end_reason == "compression"
-        assert chat.store.find_to_resume("my project").id == continued.id
+        assert chat.store.sessions.get(continued.id).end_reason == "cli_close"
+        assert chat.store.sessions.get(before).end_reason == "compression"
+        assert chat.store.sessions.find_to_resume("my project").id == continued.id
 
 
 def test_a_continuation_is_ended_on_leaving(path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_continuation_is_ended_on_leaving(path: Path) -> None:
         chat.tell("how do I search?")
         continued = chat.compress()
         chat.end("cli_close")
-        assert chat.store.session(continued.id).ended_at is not None
+        assert chat.store.sessions.get(continued.id).ended_at is not None
 
 
 def test_twice_gives_the_third_number(path: Path) -> None:
@@ -155,7 +155,7 @@ def test_what_others_say_meanwhile_goes_along(
             db.append_message(chat.here, "user", f"meanwhile {number}")
         return compression_summary(provider, history)
 
-    monkeypatch.setattr(auxiliary, "compression_summary", summarise)
+    monkeypatch.setattr(summaries, "compression_summary", summarise)
     with DemoServer(delay=0) as server, talk(path, server, config=short(2)) as chat:
         chat.tell("how do I search?")
         chat.tell("how do I export?")
@@ -184,8 +184,8 @@ def test_no_summary_leaves_all_as_it_was(path: Path) -> None:
         with pytest.raises(NotAuthorised):
             chat.compress()
         assert chat.here == before
-        assert chat.store.session_count() == 1
-        assert chat.store.session(before).end_reason is None
+        assert chat.store.sessions.count() == 1
+        assert chat.store.sessions.get(before).end_reason is None
 
 
 def test_of_two_that_compress_one_is_refused(path: Path) -> None:
@@ -197,7 +197,7 @@ def test_of_two_that_compress_one_is_refused(path: Path) -> None:
             continued = one.compress()
             with pytest.raises(SessionInUse, match=continued.id):
                 two.compress()
-            assert two.store.session_count() == 2
+            assert two.store.sessions.count() == 2
 
 
 # -- branching ---------------------------------------------------------------------------------
@@ -212,12 +212,12 @@ def test_a_branch_goes_its_own_way(path: Path) -> None:
         assert chat.here == copied.id != before
         assert chat.said() == said
         chat.tell("how do I search?")
-        assert chat.store.session(before).end_reason == "branched"
-        assert len(chat.store.get_messages(before)) == 2
+        assert chat.store.sessions.get(before).end_reason == "branched"
+        assert len(chat.store.messages.as_dictionaries(before)) == 2
         assert [content for _, content in chat.said()][:3] == [said[0][1], said[1][1],
                                                                "how do I search?"]  # fmt: skip
         chat.end("cli_close")
-        assert chat.store.session(copied.id).end_reason == "cli_close"
+        assert chat.store.sessions.get(copied.id).end_reason == "cli_close"
         assert copied.title == "try it otherwise"
 
 
@@ -239,7 +239,7 @@ def test_a_branch_with_a_taken_name_is_none(db: SessionDB, path: Path) -> None:
         with pytest.raises(InvalidInput, match="taken"):
             chat.branch("taken")
         assert chat.here == before
-        assert db.session(before).ended_at is None
+        assert db.store.sessions.get(before).ended_at is None
 
 
 # -- taking back -------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ def test_taking_back(db: SessionDB, path: Path) -> None:
         assert (chat.undo(), chat.undo()) == (2, 2)
         with pytest.raises(InvalidInput):
             chat.undo()
-    assert db.session(chat.here).message_count == 0
+    assert db.store.sessions.get(chat.here).message_count == 0
 
 
 def test_the_summary_cannot_be_taken_back(path: Path) -> None:
@@ -292,8 +292,8 @@ def test_a_new_session(path: Path) -> None:
         assert len(chat.said()) == 2
         sent = asked_by_chat(server)[-1]["messages"]
         assert [message["role"] for message in sent] == ["system", "user"]
-        assert chat.store.session(before).end_reason == "new_session"
-        assert chat.store.session(chat.here).ended_at is None
+        assert chat.store.sessions.get(before).end_reason == "new_session"
+        assert chat.store.sessions.get(chat.here).ended_at is None
 
 
 def test_going_on_elsewhere(db: SessionDB, path: Path) -> None:
@@ -302,9 +302,9 @@ def test_going_on_elsewhere(db: SessionDB, path: Path) -> None:
         chat.tell("hello")
         chat.move_to("old")
         assert [message["content"] for message in chat.history()] == ["the old question"]
-        assert db.session("old").ended_at == START
+        assert db.store.sessions.get("old").ended_at == START
         chat.tell("go on")
-        assert db.session("old").ended_at is None
+        assert db.store.sessions.get("old").ended_at is None
 
 
 def test_a_queued_title_does_not_follow_into_another_session(db: SessionDB, path: Path) -> None:

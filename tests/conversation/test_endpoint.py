@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_store.config import Config, parse
+from hermes_store.config.settings import Config, parse
 from hermes_store.errors import ConfigError
-from hermes_tui.cli.settings import misspelt
-from hermes_tui.conversation import provider
-from hermes_tui.conversation.endpoint import OPENAI, OPENROUTER, endpoint, environment
-from hermes_tui.conversation.provider import Endpoint, NoKey, NotReady, Provider
+from hermes_tui.chat import provider
+from hermes_tui.chat.endpoint import OPENAI, OPENROUTER, endpoint, environment
+from hermes_tui.chat.provider import Endpoint, NoKey, NotReady, Provider
+from hermes_tui.cli.config import misspelt
 
 FILE = Path("/somewhere/config.yaml")
 

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.config import Config
+from hermes_store.config.settings import Config
 from hermes_store.errors import StoreError
-from hermes_tui.conversation import engine
-from hermes_tui.conversation.loopback import DemoServer
-from hermes_tui.conversation.provider import BadAnswer, NotAuthorised, RateLimited, TimedOut
+from hermes_tui.chat import conversation
+from hermes_tui.chat.provider import BadAnswer, NotAuthorised, RateLimited, TimedOut
+from hermes_tui.demo.model_server import DemoServer
 from tests.conversation.talking import START, Ears, asked_by_chat, is_valid, talk
 from tests.conversation.trouble import (
     WAIT,
@@ -65,7 +65,7 @@ def test_an_exchange_is_stored_with_all_its_details(path: Path) -> None:
     with TroubleServer(answer, times=1) as server, talk(path, server) as chat:
         ears = chat.tell("Why is the sky blue?")
         question, told = chat.rows()
-        session = chat.store.session(chat.here)
+        session = chat.store.sessions.get(chat.here)
     assert ears.text == "Blue light."
     assert ears.saved_in == [chat.here] * 2
     assert (question["role"], question["content"]) == ("user", "Why is the sky blue?")
@@ -112,7 +112,7 @@ def test_looking_something_up(db: SessionDB, path: Path) -> None:
     with DemoServer(delay=0) as server, talk(path, server) as chat:
         ears = chat.tell("What did we say earlier about the quokka?")
         user, call, found, told = chat.rows()
-        session = chat.store.session(chat.here)
+        session = chat.store.sessions.get(chat.here)
         requests = asked_by_chat(server)
     assert ears.questions == ["quokka"]
     assert user["role"] == "user"
@@ -135,7 +135,7 @@ def test_every_request_of_a_turn_counts(path: Path) -> None:
     """Also those that only ask for a tool cost something."""
     with DemoServer(delay=0) as server, talk(path, server) as chat:
         chat.tell("Do you remember what we said about penguins?")
-        rows, session = chat.rows(), chat.store.session(chat.here)
+        rows, session = chat.rows(), chat.store.sessions.get(chat.here)
         assert len(asked_by_chat(server)) == session.api_call_count == 2
     assert session.output_tokens == sum(row["token_count"] or 0 for row in rows)
     assert session.output_tokens > rows[-1]["token_count"]
@@ -164,7 +164,7 @@ def test_a_model_that_only_asks_for_tools_comes_to_an_end(path: Path) -> None:
     with TroubleServer(sends(again)) as server, talk(path, server) as chat:
         chat.tell("hello")
         requests = asked_by_chat(server)
-        assert len(requests) == engine.MAX_ROUNDS
+        assert len(requests) == conversation.MAX_ROUNDS
         assert ["tools" in request for request in requests] == [True] * 5 + [False]
         assert all(is_valid(request["messages"]) for request in requests)
 
@@ -326,7 +326,7 @@ def test_no_title_is_sought_where_there_is_one(path: Path) -> None:
         assert chat.set_title("  mine  ") == "mine"
         assert chat.title() == "mine"
         chat.tell("hello")
-        assert chat.store.session(chat.here).title == chat.title() == "mine"
+        assert chat.store.sessions.get(chat.here).title == chat.title() == "mine"
         chat.tell("hello again")
         assert all(request.get("stream") for request in server.requests)
 
@@ -337,7 +337,7 @@ def test_the_queued_title_was_taken_meanwhile(db: SessionDB, path: Path) -> None
         add(db, "faster", "hello", title="mine")
         chat.tell("hello")
         assert chat.title() == "mine #2"
-    assert db.session("faster").title == "mine"
+    assert db.store.sessions.get("faster").title == "mine"
 
 
 def test_titles_have_the_rules_and_words_of_renaming(db: SessionDB, path: Path) -> None:
@@ -345,7 +345,7 @@ def test_titles_have_the_rules_and_words_of_renaming(db: SessionDB, path: Path) 
     add(db, "here", "hello")
     for title in ("taken", "x" * 101):
         with pytest.raises(StoreError) as renaming:
-            db.rename("here", title)
+            db.store.sessions.rename("here", title)
         with DemoServer(delay=0) as server:
             with talk(path, server) as new, pytest.raises(StoreError) as queued:
                 new.set_title(title)
@@ -353,7 +353,7 @@ def test_titles_have_the_rules_and_words_of_renaming(db: SessionDB, path: Path) 
                 resumed.set_title(title)
         assert str(queued.value) == str(at_once.value) == str(renaming.value)
         assert new.title() is None if new.session_id else new.queued_title is None
-    assert db.session("here").title is None
+    assert db.store.sessions.get("here").title is None
 
 
 # -- near the end of what the model can take in ------------------------------------------------
@@ -381,10 +381,10 @@ def test_full(path: Path, tokens: int, enabled: bool, full: bool) -> None:
 _CHILD = """
 import sys, time
 from pathlib import Path
-from hermes_store.config import Config
-from hermes_store import SessionDB
-from hermes_tui.conversation.engine import Conversation
-from hermes_tui.conversation.provider import Provider
+from hermes_store.config.settings import Config
+from hermes_store import Store
+from hermes_tui.chat.conversation import Conversation
+from hermes_tui.chat.provider import Provider
 from tests.conversation.talking import Ears
 from tests.conversation.trouble import endpoint_at
 
@@ -392,7 +392,7 @@ class Loud(Ears):
     def piece(self, delta):
         print("piece", flush=True)
 
-talk = Conversation(SessionDB(Path(sys.argv[1])), Provider(endpoint_at(sys.argv[2])), Config(),
+talk = Conversation(Store(Path(sys.argv[1])), Provider(endpoint_at(sys.argv[2])), Config(),
                     clock=time.time)
 talk.say("hello", Loud(), lambda: False)
 """

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_store import SessionDB
-from hermes_tui.conversation.engine import paired
-from hermes_tui.conversation.loopback import DemoServer
+from hermes_tui.chat.conversation import paired
+from hermes_tui.demo.model_server import DemoServer
 from tests.conversation.talking import START, Ears, asked_by_chat, is_valid, talk
 from tests.support import add, is_whole
 
@@ -23,11 +23,11 @@ def test_a_resumed_session_is_opened_with_the_first_word(db: SessionDB, path: Pa
         with talk(path, server, "old") as chat:
             assert chat.title() is None
             assert chat.history()
-            assert db.session("old").ended_at == START
+            assert db.store.sessions.get("old").ended_at == START
             chat.tell("and again")
-            assert db.session("old").ended_at is None
+            assert db.store.sessions.get("old").ended_at is None
             chat.end("cli_close")
-        ended = db.session("old")
+        ended = db.store.sessions.get("old")
     assert ended.ended_at is not None and ended.end_reason == "cli_close"
     assert [row["content"] for row in db.get_messages("old")][:2] == ["hello", "and again"]
 
@@ -44,9 +44,9 @@ def test_asking_again_opens_a_session_too(db: SessionDB, path: Path) -> None:
     add(db, "old", "hello", ended=START)
     with DemoServer(delay=0) as server, talk(path, server, "old") as chat:
         chat.retry(Ears(), lambda: False)
-        assert db.session("old").ended_at is None
+        assert db.store.sessions.get("old").ended_at is None
         chat.end("cli_close")
-        assert db.session("old").end_reason == "cli_close"
+        assert db.store.sessions.get("old").end_reason == "cli_close"
 
 
 def test_what_a_killed_agent_left_behind_can_be_gone_on_with(db: SessionDB, path: Path) -> None:

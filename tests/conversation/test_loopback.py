@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from hermes_tui.conversation import script
-from hermes_tui.conversation.loopback import MODEL, DemoServer
-from hermes_tui.conversation.provider import Provider
+from hermes_tui.chat.provider import Provider
+from hermes_tui.demo import answers
+from hermes_tui.demo.model_server import MODEL, DemoServer
 from tests.conversation.trouble import WAIT, Talk, endpoint_at
 
 TOOL = {"type": "function", "function": {"name": "session_search", "parameters": {}}}
@@ -88,7 +88,7 @@ def test_it_looks_up_earlier_conversations_and_answers_from_them() -> None:
 
 @pytest.mark.parametrize("result", ["", "words", "{}", "[]", "null", '{"sessions": []}', "[5]"])
 def test_it_found_nothing(result: str) -> None:
-    assert "found nothing" in script.next_line([{"role": "tool", "content": result}], ()).text
+    assert "found nothing" in answers.next_line([{"role": "tool", "content": result}], ()).text
 
 
 def test_it_needs_no_tool_to_answer() -> None:
@@ -98,8 +98,8 @@ def test_it_needs_no_tool_to_answer() -> None:
 
 def test_words_make_up_the_text() -> None:
     for text in ("", " ", "one", " one  two\n\nthree \n"):
-        assert "".join(script.pieces(text)).strip() == text.strip()
-    assert "".join(script.pieces(" one  two\n\nthree \n")) == " one  two\n\nthree \n"
+        assert "".join(answers.pieces(text)).strip() == text.strip()
+    assert "".join(answers.pieces(" one  two\n\nthree \n")) == " one  two\n\nthree \n"
 
 
 def test_it_leaves_nothing_behind() -> None:
@@ -118,8 +118,8 @@ def test_it_leaves_nothing_behind() -> None:
 def test_the_client_is_loaded_when_a_chat_starts() -> None:
     code = (
         "import sys\n"
-        "import hermes_tui.conversation.provider, hermes_tui.conversation.titling\n"
-        "from hermes_tui.conversation.provider import Endpoint, Provider\n"
+        "import hermes_tui.chat.provider, hermes_tui.chat.auto_title\n"
+        "from hermes_tui.chat.provider import Endpoint, Provider\n"
         "Provider(Endpoint('http://localhost/v1', 'm', 'm', 'k', 1.0, 0, 1000))\n"
         "print(sorted({'openai', 'httpx2', 'pydantic', 'textual', 'rich'} & set(sys.modules)))"
     )
@@ -138,4 +138,4 @@ def test_the_client_is_loaded_when_a_chat_starts() -> None:
 def test_the_demonstration_names_what_was_asked(asked: str, title: str) -> None:
     said = f"User: {asked}\n\nAssistant: Hello! I am the demonstration assistant."
     order = {"role": "system", "content": "Give the conversation a title."}
-    assert script.whole_answer([order, {"role": "user", "content": said}]) == title
+    assert answers.whole_answer([order, {"role": "user", "content": said}]) == title

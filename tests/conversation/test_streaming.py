@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_tui.conversation.loopback import DemoServer, Exchange
-from hermes_tui.conversation.provider import BadAnswer, ChatError, Delta, Provider, ToolCall, Usage
+from hermes_tui.chat.provider import BadAnswer, ChatError, Delta, Provider, ToolCall, Usage
+from hermes_tui.demo.model_server import DemoServer, Exchange
 from tests.conversation.trouble import (
     KEY,
     WAIT,

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_store import SessionDB
+from hermes_store import SessionDB, Store
 from hermes_store.errors import DatabaseLocked
-from hermes_tui.conversation.auxiliary import TITLE_CHARACTERS
-from hermes_tui.conversation.loopback import DemoServer, Exchange
-from hermes_tui.conversation.provider import Provider
-from hermes_tui.conversation.titling import AutoTitle
+from hermes_tui.chat.auto_title import AutoTitle
+from hermes_tui.chat.provider import Provider
+from hermes_tui.chat.summaries import TITLE_CHARACTERS
+from hermes_tui.demo.model_server import DemoServer, Exchange
 from tests.conversation.test_auxiliary import says
 from tests.conversation.trouble import (
     WAIT,
@@ -37,7 +37,7 @@ class Titled:
     def __init__(self, server: DemoServer, path: Path) -> None:
         self.heard: list[str] = []
         self.auto = AutoTitle(Provider(endpoint_at(server.base_url, retries=0)))
-        self._factory: Callable[[], SessionDB] = lambda: SessionDB(path)
+        self._factory: Callable[[], Store] = lambda: Store(path)
 
     def run(self, session_id: str = ID) -> list[str]:
         """Look for a title and wait until that has ended."""
@@ -50,7 +50,7 @@ def test_a_title_comes_after_the_first_exchange(db: SessionDB, path: Path) -> No
     add(db, ID, FIRST[0])
     with DemoServer() as server:
         [title] = Titled(server, path).run()
-    assert db.session(ID).title == title
+    assert db.store.sessions.get(ID).title == title
     assert 3 <= len(title.split()) <= 7
     assert len(title) <= TITLE_CHARACTERS
 
@@ -61,12 +61,12 @@ def test_once_for_each_session(db: SessionDB, path: Path) -> None:
     with TroubleServer(says("A fitting title")) as server:
         titled = Titled(server, path)
         titled.run()
-        db.rename(ID, None)
+        db.store.sessions.rename(ID, None)
         titled.run()
         assert server.asked == 1
         titled.run("other")
     assert titled.heard == ["A fitting title"] * 2
-    assert db.session(ID).title is None
+    assert db.store.sessions.get(ID).title is None
 
 
 def test_a_person_was_there_before(db: SessionDB, path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_person_was_there_before(db: SessionDB, path: Path) -> None:
     with DemoServer() as server:
         assert Titled(server, path).run() == []
     assert server.requests == []
-    assert db.session(ID).title == "My own"
+    assert db.store.sessions.get(ID).title == "My own"
 
 
 def test_a_person_was_faster(db: SessionDB, path: Path) -> None:
@@ -82,12 +82,12 @@ def test_a_person_was_faster(db: SessionDB, path: Path) -> None:
     add(db, ID, "one")
 
     def behave(server: TroubleServer, exchange: Exchange) -> None:
-        db.rename(ID, "My own")
+        db.store.sessions.rename(ID, "My own")
         says("Too late a title")(server, exchange)
 
     with TroubleServer(behave) as server:
         assert Titled(server, path).run() == []
-    assert db.session(ID).title == "My own"
+    assert db.store.sessions.get(ID).title == "My own"
 
 
 def test_a_title_that_another_has_is_numbered(db: SessionDB, path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_title_that_another_has_is_numbered(db: SessionDB, path: Path) -> None
     add(db, ID, "three")
     with TroubleServer(says("A fitting title")) as server:
         assert Titled(server, path).run() == ["A fitting title #3"]
-    assert db.session(ID).title == "A fitting title #3"
+    assert db.store.sessions.get(ID).title == "A fitting title #3"
 
 
 def test_a_number_that_belongs_to_the_title_stays(db: SessionDB, path: Path) -> None:
@@ -113,7 +113,7 @@ def test_failure_is_a_line_in_the_log(
     add(db, ID, "one")
     with TroubleServer(behaviour) as server:
         assert Titled(server, path).run() == []
-    assert db.session(ID).title is None
+    assert db.store.sessions.get(ID).title is None
     [line] = [each for each in caplog.records if each.name == "hermes_tui.titling"]
     assert line.levelno == logging.INFO
     assert f"No title for {ID}" in line.getMessage()
@@ -127,7 +127,7 @@ def test_a_session_that_is_gone_is_no_trouble(db: SessionDB, path: Path) -> None
 def test_a_store_that_fails_is_no_trouble(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
 
-    def locked() -> SessionDB:
+    def locked() -> Store:
         raise DatabaseLocked("Somebody else writes.")
 
     with DemoServer() as server:
@@ -148,9 +148,9 @@ def test_a_listener_that_fails_is_no_trouble(
 
     with DemoServer() as server:
         auto = AutoTitle(Provider(endpoint_at(server.base_url)))
-        auto.start(lambda: SessionDB(path), ID, *FIRST, listen)
+        auto.start(lambda: Store(path), ID, *FIRST, listen)
         assert auto.wait(WAIT)
-    assert db.session(ID).title
+    assert db.store.sessions.get(ID).title
     assert "the screen is gone" in caplog.text
 
 
@@ -158,7 +158,7 @@ def test_nobody_waits_for_a_title(db: SessionDB, path: Path) -> None:
     add(db, ID, "one")
     with TroubleServer(hangs) as server:
         titled = Titled(server, path)
-        titled.auto.start(lambda: SessionDB(path), ID, *FIRST, titled.heard.append)
+        titled.auto.start(lambda: Store(path), ID, *FIRST, titled.heard.append)
         [thread] = [each for each in threading.enumerate() if each.name == "hermes-title"]
         assert thread.daemon
         assert not titled.auto.wait(0)

@@ -10,9 +10,8 @@ from email.utils import formatdate
 import pytest
 
 from hermes_store.errors import StoreError
-from hermes_tui.conversation.failures import Dropped
-from hermes_tui.conversation.loopback import Exchange
-from hermes_tui.conversation.provider import (
+from hermes_tui.chat.errors import Dropped
+from hermes_tui.chat.provider import (
     BadAnswer,
     ChatError,
     NotAuthorised,
@@ -24,6 +23,7 @@ from hermes_tui.conversation.provider import (
     UnknownModel,
     Unreachable,
 )
+from hermes_tui.demo.model_server import Exchange
 from tests.conversation.trouble import (
     KEY,
     WAIT,

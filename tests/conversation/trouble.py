@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hermes_tui.conversation.loopback import DemoServer, Exchange
-from hermes_tui.conversation.provider import Delta, Endpoint, Provider, Reply
+from hermes_tui.chat.provider import Delta, Endpoint, Provider, Reply
+from hermes_tui.demo.model_server import DemoServer, Exchange
 
 KEY = "sk-secret-key"
 WAIT = 20.0

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.sample.generate import create
+from hermes_tui.demo.sample_sessions import create
 from tests.e2e.terminal import PATIENCE, Terminal
 from tests.support import add
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from hermes_store import SessionDB
-from hermes_store.companion import path_for
+from hermes_store.engines.sqlite.sidecar import path_for
 from tests.support import add, raw
 
 MARK = "PWNED"
@@ -44,8 +44,8 @@ def fill(path: Path) -> None:
         lines = "\n".join(f"line {n} {ALL if n % 50 == 0 else n}" for n in range(MANY_LINES))
         add(db, "hostile_lines", f"{WORD} {lines}", at=now - 60, ended=now)
         add(db, "hostile_child", f"{WORD} child {ALL}", at=now + 2, parent="hostile_1", ended=now)
-        db.tag("hostile_0", "tag[/x]")
-        db.save_search("kept", WORD)
+        db.store.marks.tag("hostile_0", "tag[/x]")
+        db.store.saved_searches.save("kept", WORD)
     with raw(path_for(path)) as con:
         con.execute("UPDATE marks SET value = ?", (f"tag{PAYLOADS['title']}{PAYLOADS['c1']}[/x]",))
         con.execute("UPDATE saved_searches SET name = ?, text = ?", (f"kept {ALL}", ALL))

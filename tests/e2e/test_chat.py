@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hermes_store import SessionDB
-from hermes_tui.conversation.loopback import DemoServer
+from hermes_tui.demo.model_server import DemoServer
 from tests.conversation.trouble import (
     Behaviour,
     TroubleServer,
@@ -141,7 +141,9 @@ def test_coming_back_by_the_name_of_the_first_part(
 ) -> None:
     talks_to(place, server)
     with SessionDB(place.database) as db:
-        continued = db.compress(NUMBAT, summary="Numbats, termites.", keep_last=0, now=2e9)
+        continued = db.store.lineage.compress(
+            NUMBAT, summary="Numbats, termites.", keep_last=0, now=2e9
+        )
     terminal = chat(place, "-c", "Numbats")
     terminal.wait_for("Numbats #2", "Numbats, termites.")
     terminal.type("hello\r")

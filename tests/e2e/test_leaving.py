@@ -51,7 +51,7 @@ def test_enter_hands_the_terminal_over(agent: Home, browse: Browse) -> None:
     assert ended.code == 7 and ended.clean, ended.why
     assert "read hello" in ended.after
     with SessionDB(agent.database, read_only=True) as db:
-        assert db.session(NUMBAT).ended_at is None
+        assert db.store.sessions.get(NUMBAT).ended_at is None
 
 
 def test_a_double_click_resumes(agent: Home, browse: Browse) -> None:
@@ -74,7 +74,7 @@ def test_nobody_to_take_over(place: Home, browse: Browse) -> None:
     terminal.wait_until(lambda screen: ALTERNATE in screen.modes, "the browser")
     terminal.wait_for("1 message in 1 conversation", "termites")  # where the person was
     with SessionDB(place.database, read_only=True) as db:
-        assert db.session(NUMBAT).ended_at is not None
+        assert db.store.sessions.get(NUMBAT).ended_at is not None
     terminal.send("ctrl+q")
     ended = terminal.finish()
     assert ended.code == 0 and ended.clean, ended.why
@@ -102,7 +102,7 @@ def test_a_command_that_is_not_there(place: Home, browse: Browse) -> None:
     ended = terminal.finish()
     assert ended.code == 0 and ended.clean, ended.why
     with SessionDB(place.database, read_only=True) as db:
-        assert db.session(QUOKKA).ended_at is not None, "nobody took it over"
+        assert db.store.sessions.get(QUOKKA).ended_at is not None, "nobody took it over"
 
 
 def test_the_id_can_be_caught(place: Home, open_terminal: Open) -> None:
@@ -131,7 +131,8 @@ def test_no_choice_prints_nothing(place: Home, open_terminal: Open) -> None:
 
 # Python says each module that it has loaded, so that the moment is the same on every machine.
 @pytest.mark.parametrize(
-    "module", ["argparse", "hermes_tui.cli.context", "apsw", "textual.geometry", "textual.app"]
+    "module",
+    ["argparse", "hermes_tui.cli.common.context", "apsw", "textual.geometry", "textual.app"],
 )
 def test_ctrl_c_while_it_starts(place: Home, open_terminal: Open, module: str) -> None:
     place.more["PYTHONPROFILEIMPORTTIME"] = "1"
@@ -208,7 +209,7 @@ def test_a_closed_window_ends_it_whoever_is_told(place: Home, open_terminal: Ope
 CRASH = """
 import sys
 from itertools import count
-from hermes_tui.widgets.session_list import SessionList
+from hermes_tui.browse.session_list import SessionList
 drawn, calls = SessionList.item_line, count()
 
 def item_line(self, index, line, width):

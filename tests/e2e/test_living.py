@@ -87,7 +87,7 @@ def test_a_first_run_invites_and_then_fills(bare: Home, browse: Browse) -> None:
     terminal.wait_gone("There is no session database")
     assert not bare.database.exists(), "looking creates nothing"
     with SessionDB(bare.database) as db:
-        db.start_session("20260102_first", "cli")
+        db.store.sessions.start("20260102_first", "cli")
         db.append_message("20260102_first", "user", "The very first words")
         terminal.wait_for("The very first words", "1 conversation")
     terminal.type("first")
@@ -154,7 +154,7 @@ def test_a_file_that_is_replaced(place: Home, browse: Browse, tmp_path: Path) ->
     terminal = browse(place)
     other = tmp_path / "other.db"
     with SessionDB(other) as db:
-        db.start_session("20260102_backup", "cli")
+        db.store.sessions.start("20260102_backup", "cli")
         db.append_message("20260102_backup", "user", "From a backup")
     _empty_log(other)
     for extra in ("-wal", "-shm"):

@@ -40,10 +40,10 @@ termios.tcsetattr = lambda *arguments: (time.sleep(0.4), change(*arguments))
 """
 SLOW_DISK = """
 import time
-from hermes_tui import first_page
+from hermes_tui import first_rows as first_page
 read = first_page.read_head
 first_page.read_head = lambda *arguments: (time.sleep(1), read(*arguments))[1]
-from hermes_tui.screens.browse_list import ListPart
+from hermes_tui.browse.list_pane import ListPart
 ListPart._read_head = lambda self, store, _: first_page.read_head(store, self.view, self.clock())
 """
 BROWSE = """
@@ -253,7 +253,7 @@ def test_read_only_refuses_every_change(place: Home, browse: Browse) -> None:
 
 def test_a_source_a_limit_and_a_search_to_begin_with(place: Home, browse: Browse) -> None:
     with SessionDB(place.database) as db:
-        db.start_session("20260102_a", "telegram")
+        db.store.sessions.start("20260102_a", "telegram")
         db.append_message("20260102_a", "user", "A dingo on the telegraph")
     terminal = browse(place, "--source", "telegram", shows="A dingo")
     assert "Quokka" not in terminal.text and "Sessions · telegram" in terminal.text

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from hermes_store.database import fulltext
+from hermes_store.engines.sqlite import fulltext
 from tests.store import processes
 
 # Each line it reads is a method with its arguments; it answers with one line of JSON.

@@ -48,7 +48,7 @@ def test_a_file_of_a_living_newer_hermes(tmp_path: Path, hermes19: str) -> None:
             db.append_message("ours", "user", "kettle of ours")
             db.set_session_title("ours", "Our own")
             assert db.delete_session("away")
-            db.delete_conversation("chain2", force=True)
+            db.store.trash.delete_conversation("chain2", force=True)
         assert log.stat().st_ino == inode
         assert schema_of(path) == before
 

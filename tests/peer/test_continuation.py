@@ -29,7 +29,9 @@ def test_a_real_hermes_goes_on_with_it(
         for number in range(6):
             peer("append_message", "old", "assistant" if number % 2 else "user", f"said {number}")
         with SessionDB(path) as db:
-            continued = db.compress("old", summary="in short", keep_last=2, now=time.time())
+            continued = db.store.lineage.compress(
+                "old", summary="in short", keep_last=2, now=time.time()
+            )
             assert peer("get_compression_tip", "old") == continued.id
             assert peer("resolve_session_by_title", "my project") == continued.id
             assert peer("resolve_resume_session_id", continued.id) == continued.id
@@ -40,16 +42,16 @@ def test_a_real_hermes_goes_on_with_it(
             shown = peer("list_sessions_rich")
             assert [row["id"] for row in shown] == [continued.id]
 
-            copy = db.branch(continued.id, title="another way", now=time.time())
+            copy = db.store.lineage.branch(continued.id, title="another way", now=time.time())
             shown = peer("list_sessions_rich")
             assert {row["id"] for row in shown} == {continued.id, copy.id}
             assert peer("get_messages_as_conversation", copy.id) == said
 
             peer("append_message", copy.id, "user", "regrettable")
-            assert db.undo_exchange(copy.id) == 1
+            assert db.store.messages.undo_exchange(copy.id) == 1
             assert peer("get_messages_as_conversation", copy.id) == said
             assert peer.found("regrettable") == []
-            kept = db.capabilities().has_message("active")
+            kept = db.store.capabilities().has_message("active")
             assert peer("get_session", copy.id)["message_count"] == (4 if kept else 3)
     assert_sound(path)
 
@@ -64,7 +66,7 @@ def test_taking_back_counts_as_theirs_does(tmp_path: Path, hermes19: str) -> Non
         undone = peer("append_message", "theirs", "user", "regrettable")
         peer("rewind_to_message", "theirs", undone)
         with SessionDB(path) as db:
-            db.undo_exchange("ours")
+            db.store.messages.undo_exchange("ours")
         ours, theirs = peer("get_session", "ours"), peer("get_session", "theirs")
         for name in ("rewind_count", "message_count"):
             assert (name, ours[name]) == (name, theirs[name])

@@ -95,11 +95,11 @@ def test_each_finds_the_sessions_of_the_other(
     python = request.getfixturevalue(version)
     mine = MessageSource(platform="telegram", chat_type="group", chat_id="-100", user_id="mine")
     with SessionDB(tmp_path / "state.db") as db:
-        session_id = SessionRouter(db).incoming(mine, "hello").session_id
+        session_id = SessionRouter(db.store).incoming(mine, "hello").session_id
     assert run(python, tmp_path, _ROUTE, tmp_path, "mine") == [session_id]
     (theirs,) = run(python, tmp_path, _ROUTE, tmp_path, "theirs")
     with SessionDB(tmp_path / "state.db") as db:
-        router = SessionRouter(db)
+        router = SessionRouter(db.store)
         assert router.incoming(mine, "hello").session_id == session_id
         other = MessageSource(
             platform="telegram", chat_type="group", chat_id="-100", user_id="theirs"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.database import fulltext
+from hermes_store.engines.sqlite import fulltext
 from tests.peer.living import APPEND, assert_sound, living, looking
 from tests.store import processes
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.transfer.report import Outcome
+from hermes_store.records.transfer import Outcome
 from tests.store import processes
 
 pytestmark = pytest.mark.peer
@@ -59,10 +59,10 @@ def test_an_export_of_the_real_hermes_comes_in_whole(tmp_path: Path, home: Path,
     theirs = _exported(real, home, tmp_path / "theirs.jsonl")
     assert len(theirs) == 4
     with SessionDB(tmp_path / "ours.db") as db:
-        report = db.import_file(tmp_path / "theirs.jsonl")
+        report = db.store.transfer.import_file(tmp_path / "theirs.jsonl")
         assert report.count(Outcome.ADDED) == 4
         assert {each.note for each in report.sessions} == {None}
-        assert db.import_file(tmp_path / "theirs.jsonl").count(Outcome.PRESENT) == 4
+        assert db.store.transfer.import_file(tmp_path / "theirs.jsonl").count(Outcome.PRESENT) == 4
         assert db.get_compression_tip("20260101_120000_abcdef") == "20260104_120000_abcdef"
         for row in theirs:
             ours = db.export_session(row["id"])
@@ -83,7 +83,7 @@ def test_an_export_of_this_store_is_what_the_real_one_writes(
     theirs = _exported(hermes13, home, tmp_path / "theirs.jsonl")
     sink = io.StringIO()
     with SessionDB(home / "state.db", read_only=True) as db:
-        db.export(sink)
+        db.store.transfer.export(sink)
     ours = [json.loads(line) for line in sink.getvalue().split("\n") if line]
     for row in theirs:
         del row["last_active"]

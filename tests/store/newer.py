@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from hermes_store.database import schema
+from hermes_store.engines.sqlite import schema
 from tests.support import LONG_AGO
 
 VERSION = 22

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from hermes_store.database import schema
+from hermes_store.engines.sqlite import schema
 
 OLD_VERSIONS = tuple(range(1, 11))
 TITLE_SINCE = 3

@@ -12,8 +12,8 @@ import apsw
 from hypothesis import strategies as st
 
 from hermes_store import Store
-from hermes_store.overview import Entry, Grouping, Heading, Hidden, ListRow, Sort, View
-from hermes_store.sources import describe
+from hermes_store.records.listing import Entry, Grouping, Heading, Hidden, ListRow, Sort, View
+from hermes_store.records.sources import describe
 
 NOW = datetime(2026, 3, 15, 0, 30).timestamp()
 """Shortly after midnight, in the middle of a month."""
@@ -256,10 +256,10 @@ def _ascii_lower(text: str) -> str:
 
 def ids(store: Store, view: View | None = None, *, now: float = NOW) -> list[str]:
     """Return a list without its headings."""
-    return [e for e in store.list_entries(view or View(), now=now) if isinstance(e, str)]
+    return [e for e in store.lists.entries(view or View(), now=now) if isinstance(e, str)]
 
 
 def row(store: Store, session_id: str, *, now: float = NOW) -> ListRow:
     """Return the row of one conversation."""
-    (found,) = store.list_rows([session_id], now=now)
+    (found,) = store.lists.rows([session_id], now=now)
     return found

@@ -12,9 +12,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hermes_store import SessionDB, deletion, listing, sessions
-from hermes_store.database import activity
-from hermes_store.database.transaction import Transaction
+from hermes_store import SessionDB
+from hermes_store.browse import recent
+from hermes_store.engines.sqlite import activity
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.sessions import lineage, sessions
+from hermes_store.trash import delete as deletion
 
 Row = dict[str, Any]
 NAMES = tuple("abcdefgh")
@@ -144,7 +147,7 @@ def create(who: str, parent: str | None, config: str | None, at: float) -> Happe
     def happen(db: SessionDB, tx: Transaction) -> None:
         known = parent if parent and parent != who and sessions.exists(tx, parent) else None
         if not sessions.exists(tx, who):
-            db.start_session(who, f"source of {who}", parent_session_id=known, started_at=at)
+            db.store.sessions.start(who, f"source of {who}", parent_session_id=known, started_at=at)
             tx.run("UPDATE sessions SET model_config = ? WHERE id = ?", (config, who))
 
     return happen
@@ -216,7 +219,7 @@ def _run(tx: Transaction, sql: str, *values: object) -> None:
 
 
 def _delete_conversation(db: SessionDB, tx: Transaction, who: str) -> set[str]:
-    members = deletion.conversation_members(tx, who)
+    members = lineage.members(tx, who)
     return set(deletion.total(deletion.delete_in_steps(db._db.write, members)).session_ids)
 
 
@@ -225,7 +228,7 @@ def delete(who: str, way: str) -> Happening:
         if way == "session":
             db.delete_session(who)
         elif way == "conversation":
-            for member in deletion.conversation_members(tx, who):
+            for member in lineage.members(tx, who):
                 deletion.delete_session(tx, member)
         else:  # as another program does it: children become orphans
             if way == "orphaning":
@@ -317,8 +320,8 @@ def test_a_page_by_activity_is_cut_from_the_whole(
         whole, page = (
             [(row["last_active"], row["started_at"]) for row in rows]
             for rows in (
-                listing.recent(tx, source, limit=-1),
-                listing.recent(tx, source, limit=limit, offset=offset),
+                recent.recent(tx, source, limit=-1),
+                recent.recent(tx, source, limit=limit, offset=offset),
             )
         )
         assert page == whole[offset : offset + limit]
@@ -357,7 +360,7 @@ def test_a_circle_of_parents_neither_hangs_nor_stays_after_it_is_cut(
 def test_a_circle_can_be_deleted(shared: SessionDB, size: int) -> None:
     with trial(shared) as tx:
         _circle(tx, size)
-        members = deletion.conversation_members(tx, "a")
+        members = lineage.members(tx, "a")
         assert set(members) == set(NAMES[:size])
         assert all(deletion.delete_session(tx, member) for member in members)
         assert table(tx) == {}

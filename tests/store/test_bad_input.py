@@ -41,11 +41,11 @@ def test_all_exceptions_grow_on_one_tree() -> None:
 
 def test_an_unknown_id_is_named(db: SessionDB) -> None:
     for action in (
-        lambda: db.session("nobody"),
-        lambda: db.find_session("nobody"),
-        lambda: db.lineage("nobody"),
-        lambda: db.rename("nobody", "x"),
-        lambda: db.delete_conversation("nobody"),
+        lambda: db.store.sessions.get("nobody"),
+        lambda: db.store.sessions.find("nobody"),
+        lambda: db.store.lineage.tree("nobody"),
+        lambda: db.store.sessions.rename("nobody", "x"),
+        lambda: db.store.trash.delete_conversation("nobody"),
         lambda: db.append_message("nobody", "user", "x"),
         lambda: db.create_session("child", "cli", parent_session_id="nobody"),
     ):
@@ -141,7 +141,7 @@ def test_a_cut_file_is_called_damaged(path: Path) -> None:
         with SessionDB(path, read_only=True) as db:
             db.list_sessions_rich()
             db.export_all()
-            db.stats()
+            db.store.upkeep.statistics()
             found(db, "words")
 
     _fail(errors.DatabaseCorrupt, use, str(path), "damaged")
@@ -150,7 +150,7 @@ def test_a_cut_file_is_called_damaged(path: Path) -> None:
 def test_a_file_in_use_for_too_long(
     db: SessionDB, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_store.database.connection.MAX_TRIES", 1)
+    monkeypatch.setattr("hermes_store.engines.sqlite.database.MAX_TRIES", 1)
     with raw(path) as holder:
         holder.execute("BEGIN IMMEDIATE")
         _fail(errors.DatabaseLocked, lambda: db.create_session("a", "cli"), str(path), "try again")
@@ -169,7 +169,7 @@ def _fill_disk(db: SessionDB) -> None:
 @pytest.mark.parametrize("way", ["append", "replace", "start"])
 def test_a_full_disk_leaves_nothing_half_written(db: SessionDB, path: Path, way: str) -> None:
     add(db, "a", "kept words", title="T")
-    before = (db.export_all(), db.stats().messages)
+    before = (db.export_all(), db.store.upkeep.statistics().messages)
     _fill_disk(db)
     big = "much too long " * 20_000
     action = {
@@ -178,15 +178,15 @@ def test_a_full_disk_leaves_nothing_half_written(db: SessionDB, path: Path, way:
         "start": lambda: db.create_session("b", "cli", system_prompt=big),
     }[way]
     _fail(errors.DiskFull, action, str(path), "rolled back", "free some space")
-    assert (db.export_all(), db.stats().messages) == before
+    assert (db.export_all(), db.store.upkeep.statistics().messages) == before
     assert found(db, "small") == []
     assert is_whole(path)
-    db.rename("a", "still works")
-    assert db.session("a").title == "still works"
+    db.store.sessions.rename("a", "still works")
+    assert db.store.sessions.get("a").title == "still works"
 
 
 def test_a_full_disk_while_the_file_is_made(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hermes_store.database import migrations
+    from hermes_store.engines.sqlite import migrations
 
     create = migrations._create
 
@@ -237,10 +237,10 @@ def test_words_around_strange_bytes_are_found(db: SessionDB) -> None:
 
 def test_strange_ids_titles_and_sources(db: SessionDB) -> None:
     db.create_session("id\ud800", "so\x00urce", model="m\udfff", system_prompt="\ud83d")
-    assert db.session("id\ud800").source == "so\x00urce"
+    assert db.store.sessions.get("id\ud800").source == "so\x00urce"
     assert db.resolve_session_id("id") == "id\ufffd"
-    assert db.rename("id\ud800", "t\ud800\x00t") == "t\ufffdt"
-    assert db.find_session("t\ud800t").id == "id\ufffd"
+    assert db.store.sessions.rename("id\ud800", "t\ud800\x00t") == "t\ufffdt"
+    assert db.store.sessions.find("t\ud800t").id == "id\ufffd"
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_strange_ids_titles_and_sources(db: SessionDB) -> None:
 def test_text_is_never_taken_for_sql(db: SessionDB, text: str) -> None:
     add(db, text, text, source=text, title=text)
     add(db, "other", "x")
-    assert db.session(text).title == text
+    assert db.store.sessions.get(text).title == text
     assert [row["id"] for row in db.list_sessions_rich(source=text)] == [text]
     assert [row["id"] for row in db.list_sessions_rich(exclude_sources=[text])] == ["other"]
     assert db.resolve_session_by_title(text) == text

@@ -15,10 +15,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hermes_store import SessionDB, Store, browsing, list_rows
-from hermes_store.database.transaction import Transaction
-from hermes_store.models import Edge
-from hermes_store.overview import Grouping, Heading, Hidden, ListRow, Sort, View
+from hermes_store import SessionDB, Store
+from hermes_store.browse import order as browsing
+from hermes_store.browse import rows as list_rows
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records.listing import Grouping, Heading, Hidden, ListRow, Sort, View
+from hermes_store.records.session import Edge
 from tests.store import newer, plain_list
 from tests.store.newer import Newer
 from tests.store.plain_list import NOW, STEP, Member, PlainList, ids, row
@@ -43,7 +45,7 @@ class Undo(Exception):
 def trial(store: Store, family: list[Member], *, newer: bool = False) -> Iterator[Transaction]:
     """Give a transaction in which only this family exists; nothing of it stays."""
     try:
-        with store._db.write() as tx:
+        with store.database.write() as tx:
             tx.run("PRAGMA defer_foreign_keys = ON")
             plain_list.write(tx.connection, family, newer=newer)
             yield tx
@@ -74,7 +76,7 @@ def check(tx: Transaction, plain: PlainList, view: View) -> None:
     assert entries == plain.entries(view)
     hidden = browsing.hidden_counts(tx, view, archived=plain.archived)
     assert hidden == plain.hidden_counts(view)
-    every = list(browsing.entries(tx, view._replace(limit=None), archived=plain.archived, now=NOW))
+    every = list(browsing.entries(tx, replace(view, limit=None), archived=plain.archived, now=NOW))
     listed = [entry for entry in every if isinstance(entry, str)]
     starts = [each for each in plain.starts() if view.source in (None, each.source)]
     assert len(listed) + sum(hidden.values()) == len(starts)
@@ -188,8 +190,8 @@ def _answers(store: Store) -> list[Any]:
         for group in Grouping:
             for shown in (frozenset[Hidden](), ALL):
                 view = View(sort=sort, group=group, shown=shown)
-                found += [list(store.list_entries(view, now=NOW)), store.hidden_counts(view)]
-    return [*found, store.list_rows([each.id for each in FAMILY], now=NOW)]
+                found += [list(store.lists.entries(view, now=NOW)), store.lists.hidden_counts(view)]
+    return [*found, store.lists.rows([each.id for each in FAMILY], now=NOW)]
 
 
 def test_an_untouched_file_of_another_program_has_the_same_list(tmp_path: Path) -> None:
@@ -204,9 +206,9 @@ def test_an_untouched_file_of_another_program_has_the_same_list(tmp_path: Path) 
         assert writer.capabilities().activity
         assert _answers(reader) == _answers(writer)
         assert ids(reader) == ["one", "branch", "lost"]
-        assert reader.list_first_guess()[0] == "one"
-        assert set(reader.list_first_guess()) <= set(ids(reader))
-        assert writer.list_first_guess() == []
+        assert reader.lists.first_guess()[0] == "one"
+        assert set(reader.lists.first_guess()) <= set(ids(reader))
+        assert writer.lists.first_guess() == []
     assert schema_of(theirs) == before
 
 
@@ -217,7 +219,7 @@ def test_a_first_guess_begins_with_what_was_said_last(tmp_path: Path) -> None:
     with raw(path) as con:
         plain_list.write(con, family)
     with Store(path, read_only=True) as reader:
-        assert reader.list_first_guess() == ids(reader) == [each.id for each in family]
+        assert reader.lists.first_guess() == ids(reader) == [each.id for each in family]
 
 
 def test_a_first_guess_looks_at_few_messages(
@@ -229,7 +231,7 @@ def test_a_first_guess_looks_at_few_messages(
     with raw(path) as con:
         plain_list.write(con, [Member(f"s{n}", started=NOW - n, said=(NOW - n,)) for n in range(9)])
     with Store(path, read_only=True) as reader:
-        assert reader.list_first_guess() == ["s0", "s1", "s2"]
+        assert reader.lists.first_guess() == ["s0", "s1", "s2"]
 
 
 # -- order -------------------------------------------------------------------------------------
@@ -248,9 +250,9 @@ def test_every_order_begins_with_what_it_is_named_for(db: SessionDB) -> None:
         Sort.TITLE: ["late", "quiet", "long", "nameless"],
     }
     for sort, expected in orders.items():
-        assert ids(db, View(sort=sort)) == expected
-        assert ids(db, View(sort=sort, limit=2)) == expected[:2]
-        assert ids(db, View(sort=sort, limit=0)) == []
+        assert ids(db.store, View(sort=sort)) == expected
+        assert ids(db.store, View(sort=sort, limit=2)) == expected[:2]
+        assert ids(db.store, View(sort=sort, limit=0)) == []
 
 
 def test_titles_are_in_the_order_that_is_seen(db: SessionDB) -> None:
@@ -260,9 +262,9 @@ def test_titles_are_in_the_order_that_is_seen(db: SessionDB) -> None:
     add(db, "nameless tip", "x", at=LONG_AGO, ended=LONG_AGO + 1, reason="compression", title="Elk")
     add(db, "its own tip", "x", at=LONG_AGO + 2, parent="nameless tip")
     add(db, "plain", "x", at=LONG_AGO, title="Moose")
-    order = ids(db, View(sort=Sort.TITLE))
+    order = ids(db.store, View(sort=Sort.TITLE))
     assert order == ["nameless tip", "plain", "renamed"]
-    rows = db.list_rows(order, now=NOW)
+    rows = db.store.lists.rows(order, now=NOW)
     assert [row.title for row in rows] == ["Elk", "Moose", "Zebra"]
 
 
@@ -270,7 +272,7 @@ def test_titles_are_in_the_order_that_is_seen(db: SessionDB) -> None:
 def test_of_equals_the_greater_id_comes_first(db: SessionDB, sort: Sort) -> None:
     for name in ("b", "ab", "c", "a"):
         add(db, name, "x")
-    assert ids(db, View(sort=sort)) == ["c", "b", "ab", "a"]
+    assert ids(db.store, View(sort=sort)) == ["c", "b", "ab", "a"]
 
 
 def test_a_chain_is_one_entry_where_its_newest_segment_puts_it(db: SessionDB) -> None:
@@ -278,10 +280,10 @@ def test_a_chain_is_one_entry_where_its_newest_segment_puts_it(db: SessionDB) ->
     add(db, "between", "x", at=LONG_AGO + 150)
     add(db, "after", "x", at=LONG_AGO + 300)
     add(db, "branch", "x", parent="b", edge=Edge.BRANCH, at=LONG_AGO + 120)
-    assert ids(db) == ["after", "a", "between", "branch"]
-    assert ids(db, View(sort=Sort.MESSAGES))[0] == "a"
+    assert ids(db.store) == ["after", "a", "between", "branch"]
+    assert ids(db.store, View(sort=Sort.MESSAGES))[0] == "a"
     db.append_message("c", "user", "more", timestamp=LONG_AGO + 400)
-    assert ids(db)[0] == "a"
+    assert ids(db.store)[0] == "a"
 
 
 # -- what is hidden ----------------------------------------------------------------------------
@@ -305,23 +307,25 @@ def mixed(db: SessionDB) -> SessionDB:
     add(db, "filed", "x", at=LONG_AGO + 5)
     add(db, "silent", at=LONG_AGO + 6)
     add(db, "far", "x", source="telegram", at=LONG_AGO + 7)
-    db.archive("filed")
+    db.store.marks.archive("filed")
     return db
 
 
 @pytest.mark.parametrize("kind", Hidden)
 def test_each_kind_is_hidden_and_shown_when_asked_for(mixed: SessionDB, kind: Hidden) -> None:
     counts = {each: len(names) for each, names in KINDS.items()}
-    assert ids(mixed) == ["far", "root"]
-    assert mixed.hidden_counts(View()) == counts
+    assert ids(mixed.store) == ["far", "root"]
+    assert mixed.store.lists.hidden_counts(View()) == counts
     view = View(shown=frozenset({kind}))
-    assert ids(mixed, view) == ["far", *KINDS[kind], "root"]
-    assert mixed.hidden_counts(view) == {k: n for k, n in counts.items() if k is not kind}
+    assert ids(mixed.store, view) == ["far", *KINDS[kind], "root"]
+    assert mixed.store.lists.hidden_counts(view) == {
+        k: n for k, n in counts.items() if k is not kind
+    }
 
 
 def test_all_of_it_can_be_shown(mixed: SessionDB) -> None:
-    assert len(ids(mixed, View(shown=ALL))) == mixed.session_count()
-    assert mixed.hidden_counts(View(shown=ALL)) == {}
+    assert len(ids(mixed.store, View(shown=ALL))) == mixed.session_count()
+    assert mixed.store.lists.hidden_counts(View(shown=ALL)) == {}
 
 
 @pytest.mark.parametrize(
@@ -338,23 +342,23 @@ def test_all_of_it_can_be_shown(mixed: SessionDB) -> None:
 def test_a_source_is_chosen_even_one_that_is_hidden(
     mixed: SessionDB, source: str, expected: list[str]
 ) -> None:
-    assert ids(mixed, View(source)) == expected
-    mixed.unarchive("filed")
-    assert set(ids(mixed, View(source))) - {"filed"} == set(expected)
+    assert ids(mixed.store, View(source)) == expected
+    mixed.store.marks.unarchive("filed")
+    assert set(ids(mixed.store, View(source))) - {"filed"} == set(expected)
 
 
 def test_what_is_no_longer_archived_is_back(mixed: SessionDB) -> None:
-    mixed.unarchive("filed")
-    assert ids(mixed) == ["far", "filed", "root"]
-    assert Hidden.ARCHIVED not in mixed.hidden_counts(View())
+    mixed.store.marks.unarchive("filed")
+    assert ids(mixed.store) == ["far", "filed", "root"]
+    assert Hidden.ARCHIVED not in mixed.store.lists.hidden_counts(View())
 
 
 def test_archiving_a_segment_hides_the_conversation(db: SessionDB) -> None:
     add_chain(db, ["a", "b", "c"])
-    db.archive("c")
-    assert ids(db) == []
-    assert db.hidden_counts(View()) == {Hidden.ARCHIVED: 1}
-    assert row(db, "a").archived
+    db.store.marks.archive("c")
+    assert ids(db.store) == []
+    assert db.store.lists.hidden_counts(View()) == {Hidden.ARCHIVED: 1}
+    assert row(db.store, "a").archived
 
 
 def test_columns_and_marks_both_hide_in_a_newer_file(path: Path) -> None:
@@ -365,25 +369,25 @@ def test_columns_and_marks_both_hide_in_a_newer_file(path: Path) -> None:
         program.message(name, "x")
     program.close()
     with SessionDB(path) as db:
-        assert ids(db) == db.list_first_guess() == ["plain"]
-        assert db.hidden_counts(View()) == {Hidden.ARCHIVED: 2}
-        assert set(ids(db, View(shown=ALL))) == {"plain", "filed", "unseen"}
-        assert row(db, "filed").archived
-        db.archive("plain")
-        assert ids(db) == db.list_first_guess() == []
+        assert ids(db.store) == db.store.lists.first_guess() == ["plain"]
+        assert db.store.lists.hidden_counts(View()) == {Hidden.ARCHIVED: 2}
+        assert set(ids(db.store, View(shown=ALL))) == {"plain", "filed", "unseen"}
+        assert row(db.store, "filed").archived
+        db.store.marks.archive("plain")
+        assert ids(db.store) == db.store.lists.first_guess() == []
 
 
 def test_a_mark_beside_an_untouched_file_hides(path: Path) -> None:
     with SessionDB(path) as db:
         add(db, "a", "x")
         add(db, "b", "x")
-        db.archive("a")
+        db.store.marks.archive("a")
     with raw(path) as con:
         con.execute("DROP TRIGGER session_activity_say")
     with SessionDB(path, read_only=True) as reader:
-        assert not reader.capabilities().activity
-        assert ids(reader) == reader.list_first_guess() == ["b"]
-        assert reader.hidden_counts(View()) == {Hidden.ARCHIVED: 1}
+        assert not reader.store.capabilities().activity
+        assert ids(reader.store) == reader.store.lists.first_guess() == ["b"]
+        assert reader.store.lists.hidden_counts(View()) == {Hidden.ARCHIVED: 1}
 
 
 # -- headings ----------------------------------------------------------------------------------
@@ -405,7 +409,7 @@ def zone(request: pytest.FixtureRequest) -> Iterator[None]:
 def _headings(db: SessionDB, view: View, now: float) -> list[tuple[str, int]]:
     return [
         (entry.text, entry.count)
-        for entry in db.list_entries(view, now=now)
+        for entry in db.store.lists.entries(view, now=now)
         if isinstance(entry, Heading)
     ]
 
@@ -445,10 +449,10 @@ def test_dates_change_at_local_midnight_and_with_the_month(db: SessionDB, now: d
         ("Last 30 days", 2),
         *counted.items(),
     ]
-    every = list(db.list_entries(view, now=now.timestamp()))
+    every = list(db.store.lists.entries(view, now=now.timestamp()))
     assert every[:2] == [Heading("Today", 1), f"{edges[0]} at"]
     assert every[-1] == "last of a month"
-    assert ids(db, view) == ids(db, View(shown=ALL))
+    assert ids(db.store, view) == ids(db.store, View(shown=ALL))
 
 
 def test_dates_are_those_of_what_a_list_is_sorted_by(db: SessionDB) -> None:
@@ -474,14 +478,14 @@ def test_sources_and_models_come_in_the_order_of_their_newest(db: SessionDB) -> 
         add(db, name, "x", source=source, at=LONG_AGO + place)
         with db._db.write() as tx:
             tx.run("UPDATE sessions SET model = ? WHERE id = ?", (model, name))
-    assert list(db.list_entries(View(group=Grouping.SOURCE), now=NOW)) == [
+    assert list(db.store.lists.entries(View(group=Grouping.SOURCE), now=NOW)) == [
         Heading("Telegram", 2), "s4", "s1", Heading("own", 1), "s3",
         Heading("Terminal", 2), "s2", "s0",
     ]  # fmt: skip
-    assert list(db.list_entries(View(group=Grouping.MODEL), now=NOW)) == [
+    assert list(db.store.lists.entries(View(group=Grouping.MODEL), now=NOW)) == [
         Heading("no model", 2), "s4", "s1", Heading("opus", 2), "s3", "s0",
         Heading("haiku", 1), "s2",
     ]  # fmt: skip
-    assert list(db.list_entries(View(group=Grouping.MODEL, limit=3), now=NOW)) == [
+    assert list(db.store.lists.entries(View(group=Grouping.MODEL, limit=3), now=NOW)) == [
         Heading("no model", 1), "s4", Heading("opus", 1), "s3", Heading("haiku", 1), "s2",
     ]  # fmt: skip

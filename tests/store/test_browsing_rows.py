@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.deletion import IN_USE_SECONDS
-from hermes_store.models import Edge
-from hermes_store.overview import Grouping, ListRow, Status, View
+from hermes_store.records.listing import Grouping, ListRow, Status, View
+from hermes_store.records.session import Edge
+from hermes_store.sessions.in_use import IN_USE_SECONDS
 from tests.store import newer, plain_list
 from tests.store.newer import Newer
 from tests.store.plain_list import NOW, Member, PlainList, ids, row
@@ -24,28 +24,28 @@ def test_a_row_adds_up_its_chain(db: SessionDB) -> None:
     add(db, "above", "x")
     add_chain(db, ["a", "b", "c"], at=LONG_AGO + 10)
     db.append_message("c", "assistant", "more", timestamp=LONG_AGO + 900)
-    db.rename("a", "the beginning")
+    db.store.sessions.rename("a", "the beginning")
     for name, parent in (("helper", "a"), ("other helper", "b")):
         add(db, name, "x", parent=parent, at=LONG_AGO + 11)
     add(db, "branch", "x", parent="c", edge=Edge.BRANCH, at=LONG_AGO + 500)
-    found = row(db, "a")
+    found = row(db.store, "a")
     assert (found.id, found.tip_id, found.segments, found.relatives) == ("a", "c", 3, 3)
     assert (found.message_count, found.started_at) == (4, LONG_AGO + 10)
     assert (found.last_active, found.preview) == (LONG_AGO + 900, "said in a")
     assert (found.title, found.edge, found.foldable) == ("the beginning", Edge.ROOT, True)
-    db.rename("c", "the end")
-    assert row(db, "a").title == "the end"
-    branch = row(db, "branch")
+    db.store.sessions.rename("c", "the end")
+    assert row(db.store, "a").title == "the end"
+    branch = row(db.store, "branch")
     assert (branch.edge, branch.segments, branch.relatives) == (Edge.BRANCH, 1, 0)
     assert not branch.foldable
-    assert row(db, "helper").edge is Edge.AGENT
+    assert row(db.store, "helper").edge is Edge.AGENT
 
 
 def test_a_silent_newest_segment_counts_from_its_start(db: SessionDB) -> None:
     add(db, "a", "x", ended=LONG_AGO + 9, reason="compression")
     add(db, "b", parent="a", at=LONG_AGO + 50)
-    assert row(db, "a").last_active == LONG_AGO + 50
-    assert row(db, "a", now=LONG_AGO + 51).status is Status.LIVE
+    assert row(db.store, "a").last_active == LONG_AGO + 50
+    assert row(db.store, "a", now=LONG_AGO + 51).status is Status.LIVE
 
 
 @pytest.mark.parametrize(
@@ -70,16 +70,16 @@ def test_how_a_conversation_stands(
     texts = () if said is None else (said,)
     add(db, "a", *texts, ended=None if ended is None else LONG_AGO + ended, reason=reason)
     last = LONG_AGO + len(texts)
-    assert row(db, "a", now=last + after).status is status
+    assert row(db.store, "a", now=last + after).status is status
 
 
 def test_a_chain_stands_as_its_tip_does(db: SessionDB) -> None:
     add_chain(db, ["a", "b"], live=True)
-    last = row(db, "a").last_active
-    assert row(db, "a", now=last + 1).status is Status.LIVE
-    assert row(db, "a", now=last + IN_USE_SECONDS).status is Status.INTERRUPTED
+    last = row(db.store, "a").last_active
+    assert row(db.store, "a", now=last + 1).status is Status.LIVE
+    assert row(db.store, "a", now=last + IN_USE_SECONDS).status is Status.INTERRUPTED
     db.end_session("b", "error")
-    assert row(db, "a", now=last + 1).status is Status.ERROR
+    assert row(db.store, "a", now=last + 1).status is Status.ERROR
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_chain_stands_as_its_tip_does(db: SessionDB) -> None:
 )
 def test_previews_read_well(db: SessionDB, content: Any, preview: str) -> None:
     add(db, "a", content, "second")
-    assert row(db, "a").preview == preview
+    assert row(db.store, "a").preview == preview
 
 
 def test_a_preview_shows_nothing_that_a_newer_file_hides(path: Path) -> None:
@@ -106,18 +106,18 @@ def test_a_preview_shows_nothing_that_a_newer_file_hides(path: Path) -> None:
     program.message("a", "shown", at=LONG_AGO + 5)
     program.close()
     with SessionDB(path) as db:
-        assert row(db, "a").preview == "shown"
+        assert row(db.store, "a").preview == "shown"
 
 
 def test_rows_keep_the_order_and_leave_out_what_is_gone(db: SessionDB) -> None:
     for name in "abc":
         add(db, name, "x")
     wanted = ["c", "gone", "a", "", "b", "C", "a' OR 1"]
-    assert [each.id for each in db.list_rows(wanted, now=NOW)] == ["c", "a", "b"]
-    assert [each.id for each in db.list_rows(["b", "a", "b"], now=NOW)] == ["b", "a", "b"]
+    assert [each.id for each in db.store.lists.rows(wanted, now=NOW)] == ["c", "a", "b"]
+    assert [each.id for each in db.store.lists.rows(["b", "a", "b"], now=NOW)] == ["b", "a", "b"]
     db.delete_session("a")
-    assert [each.id for each in db.list_rows(wanted, now=NOW)] == ["c", "b"]
-    assert db.list_rows([], now=NOW) == []
+    assert [each.id for each in db.store.lists.rows(wanted, now=NOW)] == ["c", "b"]
+    assert db.store.lists.rows([], now=NOW) == []
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_titles_come_as_they_are_stored(db: SessionDB, title: str) -> None:
     add(db, "a", "x")
     with db._db.write() as tx:
         tx.run("UPDATE sessions SET title = ?, model = ? WHERE id = 'a'", (title, title))
-    found = row(db, "a")
+    found = row(db.store, "a")
     assert (found.title or "", found.model or "") == (title, title)
 
 
@@ -136,21 +136,25 @@ def test_broken_text_is_mended_not_refused(db: SessionDB, path: Path) -> None:
     add(db, "a", "x")
     with raw(path) as con:
         con.execute("UPDATE sessions SET title = CAST(x'ff41' AS TEXT) WHERE id = 'a'")
-    assert row(db, "a").title == "\ufffdA"
+    assert row(db.store, "a").title == "\ufffdA"
 
 
 def test_marks_are_part_of_a_row(db: SessionDB) -> None:
     add_chain(db, ["a", "b"])
     add(db, "c", "x")
-    assert (row(db, "a").pinned, row(db, "a").archived, row(db, "a").tags) == (False, False, ())
-    db.pin("b")
-    db.tag("a", "Work", "#home")
-    db.archive("c")
-    marked, other = db.list_rows(["a", "c"], now=NOW)
+    assert (row(db.store, "a").pinned, row(db.store, "a").archived, row(db.store, "a").tags) == (
+        False,
+        False,
+        (),
+    )
+    db.store.marks.pin("b")
+    db.store.marks.tag("a", "Work", "#home")
+    db.store.marks.archive("c")
+    marked, other = db.store.lists.rows(["a", "c"], now=NOW)
     assert (marked.pinned, marked.archived, marked.tags) == (True, False, ("home", "work"))
     assert (other.pinned, other.archived, other.tags) == (False, True, ())
-    db.unpin("a")
-    assert not row(db, "a").pinned
+    db.store.marks.unpin("a")
+    assert not row(db.store, "a").pinned
 
 
 def test_the_columns_of_a_newer_file_are_marks(path: Path) -> None:
@@ -160,7 +164,7 @@ def test_the_columns_of_a_newer_file_are_marks(path: Path) -> None:
     program.session("b", archived=1)
     program.close()
     with SessionDB(path) as db:
-        pinned, archived = db.list_rows(["a", "b"], now=NOW)
+        pinned, archived = db.store.lists.rows(["a", "b"], now=NOW)
         assert (pinned.pinned, pinned.archived) == (True, False)
         assert (archived.pinned, archived.archived) == (False, True)
 
@@ -172,41 +176,41 @@ def test_a_weight_is_that_of_the_texts(db: SessionDB) -> None:
     add(db, "a", "hello", "日本", ended=LONG_AGO + 9)
     db.append_message("a", "assistant", None, tool_calls=[{"name": "x"}], timestamp=LONG_AGO + 3)
     add(db, "b", "four", ended=LONG_AGO + 9)
-    weight = db.weigh(["a", "b"], now=NOW)
+    weight = db.store.trash.weigh(["a", "b"], now=NOW)
     assert (weight.session_ids, weight.messages) == (("a", "b"), 4)
     assert weight.bytes == 5 + 6 + len('[{"name": "x"}]') + 4
     assert weight.in_use is None
-    nothing = db.weigh(["gone"], now=NOW)
+    nothing = db.store.trash.weigh(["gone"], now=NOW)
     assert (nothing.messages, nothing.bytes, nothing.in_use) == (0, 0, None)
 
 
 def test_a_weight_names_what_is_being_written_to(db: SessionDB) -> None:
     add(db, "done", "x", ended=LONG_AGO + 9)
     add(db, "busy", "x")
-    weight = db.weigh(["done", "busy"], now=LONG_AGO + 10)
+    weight = db.store.trash.weigh(["done", "busy"], now=LONG_AGO + 10)
     assert weight.in_use is not None
     assert "busy" in weight.in_use
-    assert db.weigh(["done", "busy"], now=LONG_AGO + IN_USE_SECONDS + 1).in_use is None
+    assert db.store.trash.weigh(["done", "busy"], now=LONG_AGO + IN_USE_SECONDS + 1).in_use is None
 
 
 def test_advice_on_titles(db: SessionDB) -> None:
     add(db, "a", title="trip")
     add(db, "b", title="trip #2")
     add(db, "c")
-    free = db.advise_title("c", "  a\nnew\x07 name ")
+    free = db.store.sessions.advise_title("c", "  a\nnew\x07 name ")
     assert (free.title, free.problem, free.suggestion) == ("a new name", None, None)
-    own = db.advise_title("a", "trip")
+    own = db.store.sessions.advise_title("a", "trip")
     assert (own.title, own.problem, own.suggestion) == ("trip", None, None)
-    taken = db.advise_title("c", " trip ")
+    taken = db.store.sessions.advise_title("c", " trip ")
     assert (taken.title, taken.suggestion) == ("trip", "trip #3")
     assert taken.problem is not None
     assert "session a" in taken.problem
-    too_long = db.advise_title("c", "x" * 103)
+    too_long = db.store.sessions.advise_title("c", "x" * 103)
     assert (too_long.title, too_long.suggestion) == (None, None)
     assert too_long.problem is not None
     assert "Shorten it by 3" in too_long.problem
     for empty in ("", "  \n", "\u200b"):
-        advice = db.advise_title("a", empty)
+        advice = db.store.sessions.advise_title("a", empty)
         assert (advice.title, advice.problem, advice.suggestion) == (None, None, None)
 
 
@@ -214,12 +218,12 @@ def test_advice_on_titles(db: SessionDB) -> None:
 def test_advice_is_what_renaming_does(db: SessionDB, title: str) -> None:
     add(db, "a", title="trip")
     add(db, "b")
-    advice = db.advise_title("b", title)
+    advice = db.store.sessions.advise_title("b", title)
     if advice.problem is not None:
         assert advice.suggestion is not None
-        assert db.rename("b", advice.suggestion) == advice.suggestion
+        assert db.store.sessions.rename("b", advice.suggestion) == advice.suggestion
     else:
-        assert db.rename("b", title) == advice.title
+        assert db.store.sessions.rename("b", title) == advice.title
 
 
 # -- work --------------------------------------------------------------------------------------
@@ -257,19 +261,19 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SessionDB
 
 
 def _page(db: SessionDB) -> list[str]:
-    return ids(db, DEFAULT)
+    return ids(db.store, DEFAULT)
 
 
 def _dated(db: SessionDB) -> list[str]:
-    return ids(db, View(limit=PAGE, group=Grouping.DATE))
+    return ids(db.store, View(limit=PAGE, group=Grouping.DATE))
 
 
 def _of_source(db: SessionDB) -> list[str]:
-    return ids(db, View("telegram", limit=SCREEN))
+    return ids(db.store, View("telegram", limit=SCREEN))
 
 
 def _screen(db: SessionDB) -> list[ListRow]:
-    return db.list_rows(ids(db, DEFAULT)[:SCREEN], now=NOW)
+    return db.store.lists.rows(ids(db.store, DEFAULT)[:SCREEN], now=NOW)
 
 
 ACTIONS = (_page, _dated, _of_source, _screen)
@@ -297,6 +301,6 @@ def test_a_list_walks_its_index_and_scans_no_table(
 
 
 def test_the_whole_list_is_in_order_and_complete(stores: tuple[SessionDB, SessionDB]) -> None:
-    found = ids(stores[1])
+    found = ids(stores[1].store)
     assert found == PlainList(_many(LARGE)).entries(View())
     assert found == sorted(found, reverse=True)

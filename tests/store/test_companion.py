@@ -11,9 +11,9 @@ import apsw
 import pytest
 
 from hermes_store import SessionDB, Store
-from hermes_store.companion import VERSION, Companion
+from hermes_store.engines.sqlite.sidecar import VERSION, Sidecar
 from hermes_store.errors import DatabaseCorrupt, DatabaseReadOnly, InvalidInput, StoreError
-from hermes_store.searches import Searches
+from hermes_store.marks.saved_searches import SavedSearches
 from tests import rights
 from tests.store import processes
 from tests.support import add
@@ -25,9 +25,9 @@ def beside(path: Path) -> Path:
 
 
 def _fill(path: Path) -> None:
-    companion = Companion(path)
+    companion = Sidecar(path)
     for number in range(200):
-        Searches(companion).save(f"name {number}", "text " * 50)
+        SavedSearches(companion).save(f"name {number}", "text " * 50)
     companion.close()
     _merge_log(companion.path)
 
@@ -47,17 +47,22 @@ def _damage(file: Path, start: int, length: int = 4096) -> None:
 
 def test_reading_never_creates_it(db: SessionDB, beside: Path) -> None:
     add(db, "a", "x")
-    for empty in (db.trash(), db.saved_searches(), db.search_history(), db.tags()):
+    for empty in (
+        db.store.trash.list(),
+        db.store.saved_searches.list(),
+        db.store.saved_searches.history(),
+        db.store.marks.tags(),
+    ):
         assert empty == ()
-    assert not db.marks(["a"])["a"].pinned
-    assert db.conversations() and db.search("x tag:none").hits
+    assert not db.store.marks.of(["a"])["a"].pinned
+    assert db.store.lists.conversations() and db.store.search.run("x tag:none").hits
     assert not beside.exists()
 
 
 def test_the_first_thing_kept_creates_it_for_its_owner_only(db: SessionDB, beside: Path) -> None:
-    db.save_search("  my\nsearch ", "docker source:cli")
+    db.store.saved_searches.save("  my\nsearch ", "docker source:cli")
     assert stat.S_IMODE(beside.stat().st_mode) == 0o600
-    assert [(each.name, each.text) for each in db.saved_searches()] == [
+    assert [(each.name, each.text) for each in db.store.saved_searches.list()] == [
         ("my search", "docker source:cli")
     ]
     with apsw.Connection(str(beside)) as con:
@@ -68,64 +73,64 @@ def test_the_first_thing_kept_creates_it_for_its_owner_only(db: SessionDB, besid
 
 
 def test_nothing_of_it_is_in_the_session_database(db: SessionDB, path: Path) -> None:
-    before = db.capabilities().tables
+    before = db.store.capabilities().tables
     add(db, "a", "x", ended=1.0)
-    db.tag("a", "work")
-    db.delete_conversation("a")
-    db.save_search("name", "text")
-    assert db.capabilities().tables == before
+    db.store.marks.tag("a", "work")
+    db.store.trash.delete_conversation("a")
+    db.store.saved_searches.save("name", "text")
+    assert db.store.capabilities().tables == before
 
 
 def test_saved_searches_are_replaced_and_forgotten(db: SessionDB) -> None:
-    db.save_search("one", "first")
-    db.save_search("one", "second")
-    assert [each.text for each in db.saved_searches()] == ["second"]
-    assert db.forget_search("one") is True
-    assert db.forget_search("one") is False
+    db.store.saved_searches.save("one", "first")
+    db.store.saved_searches.save("one", "second")
+    assert [each.text for each in db.store.saved_searches.list()] == ["second"]
+    assert db.store.saved_searches.forget("one") is True
+    assert db.store.saved_searches.forget("one") is False
     with pytest.raises(InvalidInput, match="needs a name"):
-        db.save_search(" \n", "text")
+        db.store.saved_searches.save(" \n", "text")
 
 
 def test_the_history_has_each_text_once_the_latest_first(path: Path) -> None:
-    companion = Companion(path)
+    companion = Sidecar(path)
     for moment, text in enumerate(["one", "two", " one ", "", "three"]):
-        Searches(companion).remember(text, float(moment))
-    assert Searches(companion).history() == ("three", "one", "two")
-    assert Searches(companion).history(limit=1) == ("three",)
-    Searches(companion).clear_history()
-    assert Searches(companion).history() == ()
+        SavedSearches(companion).remember(text, float(moment))
+    assert SavedSearches(companion).history() == ("three", "one", "two")
+    assert SavedSearches(companion).history(limit=1) == ("three",)
+    SavedSearches(companion).clear_history()
+    assert SavedSearches(companion).history() == ()
     companion.close()
 
 
 def test_the_history_forgets_the_oldest(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hermes_store.searches.HISTORY_LENGTH", 3)
-    companion = Companion(path)
+    monkeypatch.setattr("hermes_store.marks.saved_searches.HISTORY_LENGTH", 3)
+    companion = Sidecar(path)
     for number in range(5):
-        Searches(companion).remember(f"text {number}", float(number))
-    assert Searches(companion).history() == ("text 4", "text 3", "text 2")
+        SavedSearches(companion).remember(f"text {number}", float(number))
+    assert SavedSearches(companion).history() == ("text 4", "text 3", "text 2")
     companion.close()
 
 
 def test_a_read_only_store_reads_and_refuses_changes(db: SessionDB, path: Path) -> None:
     add(db, "a", "x", ended=1.0)
     add(db, "b", "x", ended=1.0)
-    db.tag("a", "work")
-    gone = db.delete_conversation("b")
+    db.store.marks.tag("a", "work")
+    gone = db.store.trash.delete_conversation("b")
     with Store(path, read_only=True) as store:
-        assert store.marks(["a"])["a"].tags == ("work",)
-        assert [batch.id for batch in store.trash()] == [gone.batch_id]
-        assert store.search("x tag:work").hits
+        assert store.marks.of(["a"])["a"].tags == ("work",)
+        assert [batch.id for batch in store.trash.list()] == [gone.batch_id]
+        assert store.search.run("x tag:work").hits
         for change in (
-            lambda: store.tag("a", "more"),
-            lambda: store.pin("a"),
-            lambda: store.unarchive("a"),
-            lambda: store.save_search("n", "t"),
-            lambda: store.remember_search("t"),
-            lambda: store.restore(),
-            lambda: store.empty_trash(),
-            lambda: store.delete_conversation("a"),
-            lambda: store.delete_conversation("a", permanently=True),
-            lambda: store.prune(store.plan_prune()),
+            lambda: store.marks.tag("a", "more"),
+            lambda: store.marks.pin("a"),
+            lambda: store.marks.unarchive("a"),
+            lambda: store.saved_searches.save("n", "t"),
+            lambda: store.saved_searches.remember("t"),
+            lambda: store.trash.restore(),
+            lambda: store.trash.empty(),
+            lambda: store.trash.delete_conversation("a"),
+            lambda: store.trash.delete_conversation("a", permanently=True),
+            lambda: store.upkeep.prune(store.upkeep.plan_prune()),
         ):
             with pytest.raises(DatabaseReadOnly):
                 change()
@@ -136,18 +141,18 @@ def test_read_only_without_a_companion_refuses_and_creates_nothing(
 ) -> None:
     add(db, "a")
     with Store(path, read_only=True) as store, pytest.raises(DatabaseReadOnly):
-        store.pin("a")
+        store.marks.pin("a")
     assert not beside.exists()
 
 
 def test_a_closed_one_says_so(path: Path) -> None:
-    companion = Companion(path)
+    companion = Sidecar(path)
     companion.close()
     companion.close()
     with pytest.raises(StoreError, match="closed"):
-        Searches(companion).saved()
+        SavedSearches(companion).list()
     with pytest.raises(StoreError, match="closed"):
-        Searches(companion).remember("x")
+        SavedSearches(companion).remember("x")
 
 
 def test_a_write_protected_folder_can_be_read(path: Path, tmp_path: Path) -> None:
@@ -157,8 +162,8 @@ def test_a_write_protected_folder_can_be_read(path: Path, tmp_path: Path) -> Non
     tmp_path.chmod(0o500)
     try:
         with rights.respected():
-            companion = Companion(path, read_only=True)
-            assert len(Searches(companion).saved()) == 200
+            companion = Sidecar(path, read_only=True)
+            assert len(SavedSearches(companion).list()) == 200
             companion.close()
     finally:
         tmp_path.chmod(0o700)
@@ -172,13 +177,13 @@ def test_a_file_that_is_no_database_is_set_aside(
 ) -> None:
     for number in (1, 2):
         beside.write_bytes(b"not a database at all, but long enough to be read as one " * 20)
-        companion = Companion(path)
-        with caplog.at_level(logging.WARNING, "hermes_store.companion"):
-            assert Searches(companion).saved() == ()
+        companion = Sidecar(path)
+        with caplog.at_level(logging.WARNING, "hermes_store.engines.sqlite.sidecar"):
+            assert SavedSearches(companion).list() == ()
         assert f"companion.broken-{number}" in caplog.text
         assert beside.with_name(f"state.db.companion.broken-{number}").read_bytes()[:3] == b"not"
-        Searches(companion).save("new", "text")
-        assert len(Searches(companion).saved()) == 1
+        SavedSearches(companion).save("new", "text")
+        assert len(SavedSearches(companion).list()) == 1
         companion.close()
         _merge_log(beside)
 
@@ -186,16 +191,16 @@ def test_a_file_that_is_no_database_is_set_aside(
 def test_damage_inside_is_noticed_by_readers_and_by_writers(path: Path, beside: Path) -> None:
     _fill(path)
     _damage(beside, 4096, beside.stat().st_size - 4096)
-    companion = Companion(path)
-    assert Searches(companion).saved() == ()
+    companion = Sidecar(path)
+    assert SavedSearches(companion).list() == ()
     assert beside.with_name("state.db.companion.broken-1").exists()
     companion.close()
     _fill(path)
     _damage(beside, 4096, beside.stat().st_size - 4096)
-    companion = Companion(path)
+    companion = Sidecar(path)
     with pytest.raises(DatabaseCorrupt, match="moved aside"):
-        Searches(companion).save("name 1", "text")
-    assert Searches(companion).save("name 1", "text").text == "text"
+        SavedSearches(companion).save("name 1", "text")
+    assert SavedSearches(companion).save("name 1", "text").text == "text"
     assert beside.with_name("state.db.companion.broken-2").exists()
     companion.close()
 
@@ -206,20 +211,20 @@ def test_a_read_only_store_moves_nothing(
     add(db, "a", "x")
     beside.write_bytes(b"nonsense" * 100)
     with Store(path, read_only=True) as store:
-        assert store.trash() == ()
-        assert [each.tip.id for each in store.conversations()] == ["a"]
+        assert store.trash.list() == ()
+        assert [each.tip.id for each in store.lists.conversations()] == ["a"]
     assert caplog.text.count("is damaged") == 1
     assert beside.read_bytes() == b"nonsense" * 100
 
 
 def test_another_process_finds_the_new_file(path: Path, beside: Path) -> None:
-    one, other = Companion(path), Companion(path)
-    Searches(one).save("first", "text")
-    assert len(Searches(other).saved()) == 1
+    one, other = Sidecar(path), Sidecar(path)
+    SavedSearches(one).save("first", "text")
+    assert len(SavedSearches(other).list()) == 1
     beside.rename(beside.with_name("moved"))
-    assert Searches(other).saved() == Searches(one).saved() == ()
-    Searches(other).save("second", "text")
-    assert [each.name for each in Searches(one).saved()] == ["second"]
+    assert SavedSearches(other).list() == SavedSearches(one).list() == ()
+    SavedSearches(other).save("second", "text")
+    assert [each.name for each in SavedSearches(one).list()] == ["second"]
     one.close()
     other.close()
 
@@ -231,11 +236,11 @@ def test_a_newer_file_is_left_alone(
     with apsw.Connection(str(beside)) as con:
         con.execute("PRAGMA user_version = 99")
     con.close()
-    companion = Companion(path)
-    assert Searches(companion).saved() == ()
+    companion = Sidecar(path)
+    assert SavedSearches(companion).list() == ()
     assert "newer version" in caplog.text
     with pytest.raises(DatabaseReadOnly, match="newer version"):
-        Searches(companion).save("name", "text")
+        SavedSearches(companion).save("name", "text")
     companion.close()
     assert beside.exists()
 
@@ -245,34 +250,34 @@ def test_a_newer_file_is_left_alone(
 WRITE = """
 import sys
 from pathlib import Path
-from hermes_store.companion import Companion
-from hermes_store.searches import Searches
-companion = Companion(Path(sys.argv[1]))
+from hermes_store.engines.sqlite.sidecar import Sidecar
+from hermes_store.marks.saved_searches import SavedSearches
+companion = Sidecar(Path(sys.argv[1]))
 for number in range(30):
-    Searches(companion).save(f"{sys.argv[2]} {number}", "text")
+    SavedSearches(companion).save(f"{sys.argv[2]} {number}", "text")
 companion.close()
 """
 
 
 def test_processes_share_it(path: Path) -> None:
     processes.together(WRITE, [(path, name) for name in "abcd"])
-    companion = Companion(path)
-    assert len(Searches(companion).saved()) == 120
+    companion = Sidecar(path)
+    assert len(SavedSearches(companion).list()) == 120
     companion.close()
 
 
 def test_threads_share_it(path: Path) -> None:
-    companion = Companion(path)
+    companion = Sidecar(path)
 
     def work(name: str) -> None:
         for number in range(20):
-            Searches(companion).save(f"{name} {number}", "text")
-            assert Searches(companion).saved()
+            SavedSearches(companion).save(f"{name} {number}", "text")
+            assert SavedSearches(companion).list()
 
     threads = [Thread(target=work, args=(name,)) for name in "abcd"]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(Searches(companion).saved()) == 80
+    assert len(SavedSearches(companion).list()) == 80
     companion.close()

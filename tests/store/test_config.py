@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hermes_store.config import Config, DisplayConfig, SessionsConfig, load_config, parse
+from hermes_store.config.settings import Config, DisplayConfig, SessionsConfig, load_config, parse
 from hermes_store.errors import ConfigError
 
 FILE = Path("/somewhere/config.yaml")

@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import yaml
 
-from hermes_store.config import Config, key_of, parse
+from hermes_store.config.settings import Config, key_of, parse
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 
@@ -54,7 +54,7 @@ Programs read the settings with `load_config()` and hand them on:
 from hermes_store import SessionDB, load_config
 
 with SessionDB() as db:
-    report = db.auto_maintain(load_config())
+    report = db.store.upkeep.auto_prune(load_config())
 ```
 
 `Store.at_home()` opens the database of a home as its settings say. `hermes sessions config show`

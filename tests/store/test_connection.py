@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.database import checkpoint, connection, queueing
-from hermes_store.database.connection import Database
+from hermes_store.engines.sqlite import checkpoint, database, writer_queue
+from hermes_store.engines.sqlite.database import Database
 from hermes_store.errors import DatabaseLocked, DatabaseReadOnly, StoreError
 from tests.store import processes
 
@@ -181,8 +181,8 @@ def test_a_lock_that_is_let_go_in_time_is_waited_for(path: Path) -> None:
 
 
 def test_a_lock_that_stays_is_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "MAX_TRIES", 3)
-    monkeypatch.setattr(connection, "TRY_SECONDS", 0.05)
+    monkeypatch.setattr(database, "MAX_TRIES", 3)
+    monkeypatch.setattr(database, "TRY_SECONDS", 0.05)
     with SessionDB(path) as db, processes.running(HOLD, path, "IMMEDIATE") as other:
         with pytest.raises(DatabaseLocked, match=r"state\.db stayed locked"):
             db.append_message("s", "user", "refused")
@@ -196,7 +196,7 @@ def test_systems_without_file_locks_still_write(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path.with_name("state.db.writers").unlink()
-    monkeypatch.setattr(queueing, "fcntl", None)
+    monkeypatch.setattr(writer_queue, "fcntl", None)
     with SessionDB(path) as db:
         db.append_message("s", "user", "more")
         assert db.message_count() == 2
@@ -206,7 +206,7 @@ def test_systems_without_file_locks_still_write(
 def test_a_stopped_process_at_the_head_of_the_queue_is_passed_by(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queueing, "PATIENCE", 0.1)
+    monkeypatch.setattr(writer_queue, "PATIENCE", 0.1)
     script = """
 import fcntl, os, sys, time
 fcntl.flock(os.open(sys.argv[1] + ".writers", os.O_RDWR), fcntl.LOCK_EX)
@@ -332,8 +332,8 @@ def test_an_old_view_makes_the_log_grow_with_one_warning(
     monkeypatch.setattr(checkpoint, "EVERY_PAGES", 50)
     monkeypatch.setattr(checkpoint, "RESTART_PAGES", 300)
     monkeypatch.setattr(checkpoint, "WARN_PAGES", 300)
-    monkeypatch.setattr(connection, "SIZE_LIMIT", 200_000)
-    monkeypatch.setattr(connection, "TRY_SECONDS", 0.01)
+    monkeypatch.setattr(database, "SIZE_LIMIT", 200_000)
+    monkeypatch.setattr(database, "TRY_SECONDS", 0.01)
     text = "words that fill some pages " * 400
     with SessionDB(path, synchronous="NORMAL") as db, SessionDB(path, read_only=True) as reader:
         with caplog.at_level(logging.WARNING, logger="hermes_store.checkpoint"):

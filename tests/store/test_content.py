@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_store import SessionDB
-from hermes_store.content import (
+from hermes_store.records.content import (
     MARKER,
     decode,
     decode_json,
@@ -96,5 +96,5 @@ def test_what_was_written_by_the_agent_reads_the_same(db: SessionDB) -> None:
     with db._db.write() as tx:
         # The agent escapes what is not ASCII; half a pair can be among it.
         tx.run("UPDATE messages SET content = ?", ('\x00json:["\\u65e5\\u672c \\ud83d"]',))
-    assert db.messages("a")[0].content == ["日本 \ud83d"]
+    assert db.store.messages.of("a")[0].content == ["日本 \ud83d"]
     assert db.list_sessions_rich()[0]["preview"].startswith("日本")

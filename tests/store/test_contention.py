@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 
 from hermes_store import SessionDB
-from hermes_store.database import fulltext
+from hermes_store.engines.sqlite import fulltext
 from tests.store import processes
 
 WRITERS = 8

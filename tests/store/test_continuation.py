@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_store import SessionDB
-from hermes_store.continuation import Turn, cut
 from hermes_store.errors import InvalidInput, SessionInUse, SessionNotFound, TitleTaken
-from hermes_store.models import SUMMARY_MARK, Edge
+from hermes_store.records.message import SUMMARY_MARK
+from hermes_store.records.session import Edge
+from hermes_store.sessions.compression import cut
+from hermes_store.sessions.follow_up import Turn
 from tests.store import newer, processes
 from tests.support import LONG_AGO, add, found, is_whole, raw
 
@@ -25,7 +27,7 @@ CALLS = [{"id": "c1", "function": {"name": "terminal", "arguments": "{}"}},
 
 def _talk(db: SessionDB, session_id: str = "old", title: str | None = "my project") -> None:
     """Write a session: a question, an answer with two tools, a question, an answer."""
-    db.start_session(
+    db.store.sessions.start(
         session_id,
         "telegram",
         model="opus",
@@ -50,12 +52,12 @@ def _talk(db: SessionDB, session_id: str = "old", title: str | None = "my projec
 
 
 def _texts(db: SessionDB, session_id: str) -> list[str]:
-    return [message.text for message in db.messages(session_id)]
+    return [message.text for message in db.store.messages.of(session_id)]
 
 
 def _assert_counted(db: SessionDB, session_id: str) -> None:
     said = db.get_messages(session_id)
-    session = db.session(session_id)
+    session = db.store.sessions.get(session_id)
     assert session.message_count == len(said)
     assert session.tool_call_count == sum(len(each["tool_calls"] or ()) for each in said)
 
@@ -65,8 +67,8 @@ def _assert_counted(db: SessionDB, session_id: str) -> None:
 
 def test_a_continuation_has_all_it_needs(db: SessionDB, path: Path) -> None:
     _talk(db)
-    continued = db.compress("old", summary=" All is well. ", keep_last=2, now=NOW)
-    old = db.session("old")
+    continued = db.store.lineage.compress("old", summary=" All is well. ", keep_last=2, now=NOW)
+    old = db.store.sessions.get("old")
     assert (old.ended_at, old.end_reason, old.message_count) == (NOW, "compression", 7)
     assert (continued.parent_session_id, continued.started_at) == ("old", NOW)
     assert (continued.ended_at, continued.title) == (None, "my project #2")
@@ -74,22 +76,22 @@ def test_a_continuation_has_all_it_needs(db: SessionDB, path: Path) -> None:
     assert continued.model_config == {"temperature": 0.5}
     row = db.get_session(continued.id)
     assert row is not None and row["system_prompt"] == "Be kind."
-    said = db.messages(continued.id)
+    said = db.store.messages.of(continued.id)
     assert [message.role for message in said] == ["user", "user", "assistant"]
     assert said[0].text == f"{SUMMARY_MARK}\n\nAll is well."
     assert said[1].content == [{"type": "text", "text": "second question"}]
     # In order of time as of ids, for programs that sort by either.
     assert [message.timestamp - LONG_AGO for message in said] == [6, 6, 7]
     _assert_counted(db, continued.id)
-    assert db.lineage("old").root.children[0].edge is Edge.COMPRESSION
-    assert [each.root_id for each in db.conversations()] == ["old"]
+    assert db.store.lineage.tree("old").root.children[0].edge is Edge.COMPRESSION
+    assert [each.root_id for each in db.store.lists.conversations()] == ["old"]
     assert found(db, "second") == ["old", "old", continued.id, continued.id]
     assert is_whole(path)
 
 
 def test_tools_keep_their_questions(db: SessionDB) -> None:
     _talk(db)
-    continued = db.compress("old", summary="s", keep_last=4, now=NOW)
+    continued = db.store.lineage.compress("old", summary="s", keep_last=4, now=NOW)
     kept = db.get_messages(continued.id)[1:]
     assert [each["role"] for each in kept] == [
         "assistant", "tool", "tool", "assistant", "user", "assistant"
@@ -101,67 +103,71 @@ def test_tools_keep_their_questions(db: SessionDB) -> None:
 
 def test_what_the_summary_cannot_know_of_is_kept(db: SessionDB) -> None:
     _talk(db)
-    known = db.newest_message("old")
-    assert db.newest_message("nobody") == 0
+    known = db.store.messages.newest_id("old")
+    assert db.store.messages.newest_id("nobody") == 0
     for text in ("one more", "and another", "and a third"):
         db.append_message("old", "user", text)
-    continued = db.compress("old", summary="s", keep_last=2, summarised_to=known, now=NOW)
+    continued = db.store.lineage.compress(
+        "old", summary="s", keep_last=2, summarised_to=known, now=NOW
+    )
     assert _texts(db, continued.id)[1:] == ["one more", "and another", "and a third"]
     _assert_counted(db, continued.id)
 
 
 def test_nothing_need_be_kept(db: SessionDB) -> None:
     _talk(db, title=None)
-    continued = db.compress("old", summary="s", keep_last=0, new_id="on", now=NOW)
+    continued = db.store.lineage.compress("old", summary="s", keep_last=0, new_id="on", now=NOW)
     assert (continued.id, continued.title, continued.message_count) == ("on", None, 1)
-    assert db.messages("on")[0].timestamp == NOW
+    assert db.store.messages.of("on")[0].timestamp == NOW
 
 
 def test_a_name_finds_the_newest(db: SessionDB) -> None:
     _talk(db)
-    first = db.compress("old", summary="s", keep_last=2, now=NOW)
+    first = db.store.lineage.compress("old", summary="s", keep_last=2, now=NOW)
     db.append_message(first.id, "user", "more")
-    second = db.compress(first.id, summary="s2", keep_last=2, now=NOW + 100)
+    second = db.store.lineage.compress(first.id, summary="s2", keep_last=2, now=NOW + 100)
     assert second.title == "my project #3"
     for name in ("my project", "my project #2", "old", first.id):
-        assert db.find_to_resume(name).id == second.id
-    assert [each.root_id for each in db.conversations()] == ["old"]
+        assert db.store.sessions.find_to_resume(name).id == second.id
+    assert [each.root_id for each in db.store.lists.conversations()] == ["old"]
 
 
 def test_a_title_of_full_length_goes_on(db: SessionDB) -> None:
     _talk(db, title="x" * 100)
-    continued = db.compress("old", summary="s", keep_last=2, now=NOW)
+    continued = db.store.lineage.compress("old", summary="s", keep_last=2, now=NOW)
     assert continued.title is not None
     assert continued.title.endswith(" #2") and len(continued.title) == 100
 
 
 def test_a_branch_stays_one_when_its_parent_is_compressed(db: SessionDB) -> None:
     _talk(db)
-    branch = db.branch("old", now=NOW)
+    branch = db.store.lineage.branch("old", now=NOW)
     db.reopen_session("old")
-    db.compress("old", summary="s", keep_last=2, new_id="on", now=NOW + 10)
-    edges = {each.session.id: each.edge for each in db.lineage("old").root.children}
+    db.store.lineage.compress("old", summary="s", keep_last=2, new_id="on", now=NOW + 10)
+    edges = {each.session.id: each.edge for each in db.store.lineage.tree("old").root.children}
     assert edges["on"] is Edge.COMPRESSION and edges[branch.id] is Edge.BRANCH
 
 
 def test_old_branches_stay_branches(db: SessionDB) -> None:
     _talk(db)
     db.end_session("old", "branched")
-    ended = db.session("old").ended_at
+    ended = db.store.sessions.get("old").ended_at
     assert ended is not None
     add(db, "unmarked", "x", parent="old", at=ended + 1)
-    db.compress("old", summary="s", keep_last=2, new_id="on", now=ended + 10)
-    edges = {each.session.id: each.edge for each in db.lineage("old").root.children}
+    db.store.lineage.compress("old", summary="s", keep_last=2, new_id="on", now=ended + 10)
+    edges = {each.session.id: each.edge for each in db.store.lineage.tree("old").root.children}
     assert edges == {"unmarked": Edge.BRANCH, "on": Edge.COMPRESSION}
 
 
 def test_a_continued_branch_is_a_continuation(db: SessionDB) -> None:
     _talk(db)
-    copy = db.branch("old", new_id="copy", now=NOW)
-    continued = db.compress(copy.id, summary="s", keep_last=2, new_id="on", now=NOW + 10)
+    copy = db.store.lineage.branch("old", new_id="copy", now=NOW)
+    continued = db.store.lineage.compress(
+        copy.id, summary="s", keep_last=2, new_id="on", now=NOW + 10
+    )
     assert continued.model_config == {"temperature": 0.5}
-    assert db.find_to_resume("copy").id == "on"
-    assert {each.root_id for each in db.conversations()} == {"old", "copy"}
+    assert db.store.sessions.find_to_resume("copy").id == "on"
+    assert {each.root_id for each in db.store.lists.conversations()} == {"old", "copy"}
 
 
 @pytest.mark.parametrize(
@@ -176,7 +182,7 @@ def test_a_continued_branch_is_a_continuation(db: SessionDB) -> None:
     ],
 )
 def test_what_cannot_be_is_refused(db: SessionDB, change: dict[str, Any], said: str) -> None:
-    db.start_session("old", "cli", started_at=LONG_AGO)
+    db.store.sessions.start("old", "cli", started_at=LONG_AGO)
     db.append_message("old", "assistant", None, tool_calls=CALLS[:1])
     db.append_message("old", "tool", "x", tool_call_id="c1")
     for text in "abcde":
@@ -184,19 +190,19 @@ def test_what_cannot_be_is_refused(db: SessionDB, change: dict[str, Any], said: 
     before = db.export_session("old")
     wanted: dict[str, Any] = {"summary": "s", "keep_last": 2, "now": NOW} | change
     with pytest.raises(InvalidInput, match=said):
-        db.compress("old", **wanted)
+        db.store.lineage.compress("old", **wanted)
     assert db.export_session("old") == before and db.session_count() == 1
     with pytest.raises(SessionNotFound):
-        db.compress("nobody", summary="s", keep_last=2, now=NOW)
+        db.store.lineage.compress("nobody", summary="s", keep_last=2, now=NOW)
 
 
 def test_a_session_is_compressed_once(db: SessionDB) -> None:
     _talk(db)
-    continued = db.compress("old", summary="s", keep_last=2, now=NOW)
+    continued = db.store.lineage.compress("old", summary="s", keep_last=2, now=NOW)
     with pytest.raises(SessionInUse, match=f"goes on in {continued.id}"):
-        db.compress("old", summary="s", keep_last=2, now=NOW + 1)
+        db.store.lineage.compress("old", summary="s", keep_last=2, now=NOW + 1)
     with pytest.raises(SessionInUse, match="compressed already"):
-        db.undo_exchange("old")
+        db.store.messages.undo_exchange("old")
     assert db.session_count() == 2
 
 
@@ -237,7 +243,8 @@ db = SessionDB(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
 try:
-    print("won", db.compress("old", summary="s", keep_last=2, now=float(sys.argv[2])).id)
+    now = float(sys.argv[2])
+    print("won", db.store.lineage.compress("old", summary="s", keep_last=2, now=now).id)
 except SessionInUse as error:
     print("lost", error)
 """
@@ -257,26 +264,27 @@ def test_of_many_processes_one_wins(db: SessionDB, path: Path, round_: int) -> N
     assert len(won) == 1 and len(lost) == 4
     assert all(f"goes on in {won[0]}" in end for end in lost)
     assert db.session_count() == 2
-    assert db.find_to_resume("my project").id == won[0]
+    assert db.store.sessions.find_to_resume("my project").id == won[0]
     _assert_counted(db, won[0])
 
 
 STUCK = """
 import sys
-from hermes_store import SessionDB, continuation, titles
+from hermes_store import SessionDB; from hermes_store.sessions import compression, follow_up, titles
 db = SessionDB(sys.argv[1])
-where = getattr(continuation, sys.argv[2])
+module = compression if sys.argv[2] == "_keep_branches" else follow_up
+where = getattr(module, sys.argv[2])
 def stop(*arguments, **more):
     result = where(*arguments, **more)
     print("midway", flush=True)
     sys.stdin.readline()
     return result
-setattr(continuation, sys.argv[2], stop)
-db.compress("old", summary="s", keep_last=2, now=float(sys.argv[3]))
+setattr(module, sys.argv[2], stop)
+db.store.lineage.compress("old", summary="s", keep_last=2, now=float(sys.argv[3]))
 """
 
 
-@pytest.mark.parametrize("where", ["_keep_branches", "_end", "_begin", "_inherit", "_copy"])
+@pytest.mark.parametrize("where", ["_keep_branches", "end", "begin", "inherit", "copy"])
 def test_killed_midway_nothing_happened(db: SessionDB, path: Path, where: str) -> None:
     _talk(db)
     before = db.export_session("old")
@@ -285,19 +293,22 @@ def test_killed_midway_nothing_happened(db: SessionDB, path: Path, where: str) -
     processes.kill(process)
     assert db.export_session("old") == before and db.session_count() == 1
     assert is_whole(path)
-    assert db.compress("old", summary="s", keep_last=2, now=NOW).title == "my project #2"
+    assert (
+        db.store.lineage.compress("old", summary="s", keep_last=2, now=NOW).title == "my project #2"
+    )
 
 
 ONWARD = """
 import sys
 from hermes_store import SessionDB
 db = SessionDB(sys.argv[1])
-current = db.find_to_resume("my project").id
+current = db.store.sessions.find_to_resume("my project").id
 print("ready", flush=True)
 while True:
     for number in range(4):
         db.append_message(current, "user", "again")
-    current = db.compress(current, summary="s", keep_last=2, now=float(sys.argv[2])).id
+    now = float(sys.argv[2])
+    current = db.store.lineage.compress(current, summary="s", keep_last=2, now=now).id
     print(current, flush=True)
 """
 
@@ -312,10 +323,10 @@ def test_killed_at_any_moment_the_chain_is_whole(db: SessionDB, path: Path) -> N
         acknowledged.add(processes.heard(process))
         time.sleep(draw.uniform(0, 0.05))
         acknowledged |= set(processes.kill(process).split())
-    chain = [segment.session_id for segment in db.outline("old").segments]
+    chain = [segment.session_id for segment in db.store.transcripts.outline("old").segments]
     assert acknowledged <= set(chain)
     for number, session_id in enumerate(chain):
-        session = db.session(session_id)
+        session = db.store.sessions.get(session_id)
         assert session.title == ("my project" if not number else f"my project #{number + 1}")
         assert (session.end_reason == "compression") == (number < len(chain) - 1)
         _assert_counted(db, session_id)
@@ -329,43 +340,45 @@ def test_killed_at_any_moment_the_chain_is_whole(db: SessionDB, path: Path) -> N
 
 def test_a_branch_is_a_copy_of_its_own(db: SessionDB) -> None:
     _talk(db)
-    copy = db.branch("old", now=NOW)
-    old = db.session("old")
+    copy = db.store.lineage.branch("old", now=NOW)
+    old = db.store.sessions.get("old")
     assert (old.ended_at, old.end_reason) == (NOW, "branched")
     assert (copy.title, copy.ended_at, copy.started_at) == ("my project #2", None, NOW)
     assert copy.model_config == {"temperature": 0.5, "_branched_from": "old"}
     assert _texts(db, copy.id) == _texts(db, "old")
-    assert [m.timestamp for m in db.messages(copy.id)] == [m.timestamp for m in db.messages("old")]
+    assert [m.timestamp for m in db.store.messages.of(copy.id)] == [
+        m.timestamp for m in db.store.messages.of("old")
+    ]
     _assert_counted(db, copy.id)
-    assert db.lineage("old").root.children[0].edge is Edge.BRANCH
-    assert {each.root_id for each in db.conversations()} == {"old", copy.id}
-    second = db.branch("old", title="another way", now=NOW + 9)
-    assert second.title == "another way" and db.session("old").ended_at == NOW
+    assert db.store.lineage.tree("old").root.children[0].edge is Edge.BRANCH
+    assert {each.root_id for each in db.store.lists.conversations()} == {"old", copy.id}
+    second = db.store.lineage.branch("old", title="another way", now=NOW + 9)
+    assert second.title == "another way" and db.store.sessions.get("old").ended_at == NOW
 
 
 def test_a_branch_without_a_name_gets_one(db: SessionDB) -> None:
     _talk(db, title=None)
-    assert db.branch("old", now=NOW).title == "branch"
-    assert db.branch("old", now=NOW + 1).title == "branch #2"
+    assert db.store.lineage.branch("old", now=NOW).title == "branch"
+    assert db.store.lineage.branch("old", now=NOW + 1).title == "branch #2"
 
 
 def test_a_branch_that_cannot_be_changes_nothing(db: SessionDB) -> None:
     _talk(db)
     add(db, "other", "x", title="taken")
-    db.start_session("empty", "cli")
+    db.store.sessions.start("empty", "cli")
     with pytest.raises(TitleTaken):
-        db.branch("old", title="taken", now=NOW)
+        db.store.lineage.branch("old", title="taken", now=NOW)
     with pytest.raises(InvalidInput, match="no messages yet"):
-        db.branch("empty", now=NOW)
-    assert db.session("old").ended_at is None and db.session_count() == 3
+        db.store.lineage.branch("empty", now=NOW)
+    assert db.store.sessions.get("old").ended_at is None and db.session_count() == 3
 
 
 def test_an_old_segment_can_be_branched_off(db: SessionDB) -> None:
     _talk(db)
-    continued = db.compress("old", summary="s", keep_last=2, now=NOW)
-    copy = db.branch("old", now=NOW + 10)
-    assert db.session("old").end_reason == "compression"
-    edges = {each.session.id: each.edge for each in db.lineage("old").root.children}
+    continued = db.store.lineage.compress("old", summary="s", keep_last=2, now=NOW)
+    copy = db.store.lineage.branch("old", now=NOW + 10)
+    assert db.store.sessions.get("old").end_reason == "compression"
+    edges = {each.session.id: each.edge for each in db.store.lineage.tree("old").root.children}
     assert edges == {continued.id: Edge.COMPRESSION, copy.id: Edge.BRANCH}
 
 
@@ -374,25 +387,29 @@ def test_an_old_segment_can_be_branched_off(db: SessionDB) -> None:
 
 def test_the_last_exchange_is_taken_back(db: SessionDB, path: Path) -> None:
     _talk(db)
-    assert db.undo_exchange("old") == 2
+    assert db.store.messages.undo_exchange("old") == 2
     _assert_counted(db, "old")
     assert found(db, "second") == []
-    assert db.undo_exchange("old") == 5
-    assert db.session("old").message_count == db.session("old").tool_call_count == 0
+    assert db.store.messages.undo_exchange("old") == 5
+    assert (
+        db.store.sessions.get("old").message_count
+        == db.store.sessions.get("old").tool_call_count
+        == 0
+    )
     with pytest.raises(InvalidInput, match="nothing left"):
-        db.undo_exchange("old")
+        db.store.messages.undo_exchange("old")
     assert is_whole(path)
 
 
 def test_a_summary_is_not_taken_back(db: SessionDB) -> None:
     _talk(db)
-    continued = db.compress("old", summary="s", keep_last=2, now=NOW)
-    assert db.undo_exchange(continued.id) == 2
+    continued = db.store.lineage.compress("old", summary="s", keep_last=2, now=NOW)
+    assert db.store.messages.undo_exchange(continued.id) == 2
     with pytest.raises(InvalidInput, match="nothing left"):
-        db.undo_exchange(continued.id)
-    db.delete_sessions(["old"], permanently=True, force=True)
+        db.store.messages.undo_exchange(continued.id)
+    db.store.trash.delete(["old"], permanently=True, force=True)
     with pytest.raises(InvalidInput, match="nothing left"):
-        db.undo_exchange(continued.id)
+        db.store.messages.undo_exchange(continued.id)
 
 
 @settings(max_examples=40, deadline=None)
@@ -406,11 +423,11 @@ def test_undo_removes_from_the_last_question_on(
             db.append_message("s", role, role)
         if "user" not in roles:
             with pytest.raises(InvalidInput):
-                db.undo_exchange("s")
+                db.store.messages.undo_exchange("s")
             return
         last = len(roles) - 1 - roles[::-1].index("user")
-        assert db.undo_exchange("s") == len(roles) - last
-        assert [each.role for each in db.messages("s")] == roles[:last]
+        assert db.store.messages.undo_exchange("s") == len(roles) - last
+        assert [each.role for each in db.store.messages.of("s")] == roles[:last]
         _assert_counted(db, "s")
 
 
@@ -436,21 +453,21 @@ def newer_path(tmp_path: Path) -> Path:
 
 def test_a_newer_file_is_split_the_plain_way(newer_path: Path) -> None:
     with SessionDB(newer_path) as db:
-        continued = db.compress("old", summary="s", keep_last=2, now=NOW)
+        continued = db.store.lineage.compress("old", summary="s", keep_last=2, now=NOW)
         assert (continued.title, continued.cwd) == ("my project #2", "/work")
         assert _texts(db, continued.id)[1:] == ["said 2", "said 3"]
         row = db.get_session(continued.id)
         assert row is not None and row["system_prompt"] == "Be kind."
-        assert db.find_to_resume("my project").id == continued.id
-        copy = db.branch(continued.id, now=NOW + 1)
+        assert db.store.sessions.find_to_resume("my project").id == continued.id
+        copy = db.store.lineage.branch(continued.id, now=NOW + 1)
         assert _texts(db, copy.id) == _texts(db, continued.id)
     with SessionDB(newer_path) as db:
-        assert db.capabilities().version == newer.VERSION
+        assert db.store.capabilities().version == newer.VERSION
 
 
 def test_hidden_messages_are_copied_and_rewound_ones_are_not(newer_path: Path) -> None:
     with SessionDB(newer_path) as db:
-        copy = db.branch("old", now=NOW)
+        copy = db.store.lineage.branch("old", now=NOW)
         with db._db.read() as tx:
             said = tx.rows("SELECT content FROM messages WHERE session_id = ?", (copy.id,))
             assert [row[0] for row in said] == ["hidden", "said 0", "said 1", "said 2", "said 3"]
@@ -458,7 +475,7 @@ def test_hidden_messages_are_copied_and_rewound_ones_are_not(newer_path: Path) -
 
 def test_a_newer_file_keeps_what_was_taken_back(newer_path: Path) -> None:
     with SessionDB(newer_path) as db:
-        assert db.undo_exchange("old") == 2
+        assert db.store.messages.undo_exchange("old") == 2
         assert _texts(db, "old") == ["said 0", "said 1"]
         row = db.get_session("old")
         assert row is not None and (row["message_count"], row["rewind_count"]) == (6, 1)
@@ -473,12 +490,12 @@ def test_a_lock_of_a_newer_hermes_is_respected(newer_path: Path) -> None:
                 "INSERT INTO compression_locks VALUES ('old', 'gateway', ?)", (time.time() + 60,)
             )
         for change in (
-            lambda: db.compress("old", summary="s", keep_last=2, now=time.time()),
-            lambda: db.branch("old", now=time.time()),
-            lambda: db.undo_exchange("old"),
+            lambda: db.store.lineage.compress("old", summary="s", keep_last=2, now=time.time()),
+            lambda: db.store.lineage.branch("old", now=time.time()),
+            lambda: db.store.messages.undo_exchange("old"),
         ):
             with pytest.raises(SessionInUse, match="being compressed by gateway"):
                 change()
         with raw(newer_path) as con:
             con.execute("UPDATE compression_locks SET expires_at = 1")
-        assert db.compress("old", summary="s", keep_last=2, now=time.time()).title
+        assert db.store.lineage.compress("old", summary="s", keep_last=2, now=time.time()).title

@@ -11,8 +11,8 @@ import apsw
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.database import activity, fulltext, schema
-from hermes_store.database.probe import version
+from hermes_store.engines.sqlite import activity, fulltext, schema
+from hermes_store.engines.sqlite.capabilities import version
 from tests.store import old_files, processes
 
 ROUNDS = 10
@@ -44,7 +44,7 @@ while True:
 MIGRATE = """
 import sys
 from hermes_store import SessionDB
-from hermes_store.database import fulltext
+from hermes_store.engines.sqlite import fulltext
 fulltext.STEP_ROWS = 10
 print("ready", flush=True)
 SessionDB(sys.argv[1]).close()
@@ -53,7 +53,7 @@ print("finished", flush=True)
 
 PRUNE = """
 import sys
-from hermes_store import SessionDB, deletion
+from hermes_store import SessionDB; from hermes_store.trash import delete as deletion
 deletion.STEP_SESSIONS = 2
 db = SessionDB(sys.argv[1])
 print("ready", flush=True)
@@ -186,7 +186,7 @@ def _prunable(path: Path, first: int) -> None:
     """Add forty ended sessions of last year and a live one, ten messages each."""
     with SessionDB(path, synchronous="NORMAL") as db, db._db.write():
         for number in range(first, first + 40):
-            db.start_session(f"old{number}", "cli", started_at=1.0)
+            db.store.sessions.start(f"old{number}", "cli", started_at=1.0)
             for place in range(10):
                 db.append_message(f"old{number}", "user", f"gone {place} 前回", timestamp=2.0)
             db.end_session(f"old{number}", "user_exit")

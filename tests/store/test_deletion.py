@@ -8,7 +8,7 @@ import pytest
 
 from hermes_store import SessionDB
 from hermes_store.errors import SessionNotFound
-from hermes_store.models import Edge
+from hermes_store.records.session import Edge
 from tests.support import LONG_AGO, add, add_chain, found, is_whole, raw
 
 
@@ -17,7 +17,7 @@ def _parents(db: SessionDB) -> dict[str, str | None]:
 
 
 def _edge(db: SessionDB, session_id: str) -> Edge:
-    pending = [db.lineage(session_id).root]
+    pending = [db.store.lineage.tree(session_id).root]
     for node in pending:
         if node.session.id == session_id:
             return node.edge
@@ -68,7 +68,7 @@ def test_children_move_up_and_stay_what_they_are(db: SessionDB, edge: Edge) -> N
     add(db, "child", "x", parent="b", at=begun)
     assert _edge(db, "child") is edge
     db.delete_session("b")
-    assert db.session("child").parent_session_id == "a"
+    assert db.store.sessions.get("child").parent_session_id == "a"
     assert _edge(db, "child") is edge
     listed = {row["id"] for row in db.list_sessions_rich()}
     assert ("child" in listed) == (edge is Edge.BRANCH)
@@ -82,7 +82,7 @@ def test_what_continued_a_branch_is_a_branch_when_it_goes(db: SessionDB) -> None
     )  # fmt: skip
     add(db, "more", "x", parent="branch", at=LONG_AGO + 10)
     db.delete_session("branch")
-    assert db.session("more").parent_session_id == "root"
+    assert db.store.sessions.get("more").parent_session_id == "root"
     assert _edge(db, "more") is Edge.BRANCH
     assert {row["id"] for row in db.list_sessions_rich()} == {"root", "more"}
 
@@ -94,8 +94,8 @@ def test_a_mark_keeps_the_rest_of_the_model_config(db: SessionDB, path: Path) ->
         with raw(path) as con:
             con.execute("UPDATE sessions SET model_config = ? WHERE id = ?", (config, name))
     db.delete_session("root")
-    assert db.session("kept").model_config == {"top": 1, "_delegate_from": "root"}
-    assert db.session("list").model_config == {"_delegate_from": "root"}
+    assert db.store.sessions.get("kept").model_config == {"top": 1, "_delegate_from": "root"}
+    assert db.store.sessions.get("list").model_config == {"_delegate_from": "root"}
     assert db.session_count() == 3
 
 
@@ -112,7 +112,7 @@ def test_a_conversation_goes_whole_and_nothing_reappears(db: SessionDB, named: s
     add(db, "agent", "work", parent="b", at=LONG_AGO + 110, ended=LONG_AGO + 120)
     add(db, "helper", parent="agent", at=LONG_AGO + 111)
     add(db, "other", "stays")
-    gone = db.delete_conversation(named)
+    gone = db.store.trash.delete_conversation(named)
     assert set(gone.session_ids) == {"a", "b", "c", "agent", "helper"}
     assert gone.messages == 4
     assert [row["id"] for row in db.list_sessions_rich(include_children=True)] == ["other"]
@@ -122,8 +122,8 @@ def test_a_conversation_goes_whole_and_nothing_reappears(db: SessionDB, named: s
 def test_a_branch_outlives_the_conversation_it_left(db: SessionDB) -> None:
     add_chain(db, "abc")
     add(db, "branch", "mine", parent="b", edge=Edge.BRANCH, at=LONG_AGO + 110)
-    assert "branch" not in db.delete_conversation("a").session_ids
-    assert db.session("branch").parent_session_id is None
+    assert "branch" not in db.store.trash.delete_conversation("a").session_ids
+    assert db.store.sessions.get("branch").parent_session_id is None
     (row,) = db.list_sessions_rich()
     assert (row["id"], row["preview"]) == ("branch", "mine")
 
@@ -132,13 +132,13 @@ def test_both_continuations_of_a_session_are_its_conversation(db: SessionDB) -> 
     add(db, "a", ended=LONG_AGO + 10, reason="compression")
     add(db, "x", at=LONG_AGO + 20, parent="a")
     add(db, "y", at=LONG_AGO + 30, parent="a")
-    assert set(db.delete_conversation("y").session_ids) == {"a", "x", "y"}
+    assert set(db.store.trash.delete_conversation("y").session_ids) == {"a", "x", "y"}
 
 
 def test_deleting_a_conversation_that_is_not_there(db: SessionDB) -> None:
     add(db, "a")
     with pytest.raises(SessionNotFound, match="'nobody'"):
-        db.delete_conversation("nobody")
+        db.store.trash.delete_conversation("nobody")
     assert db.session_count() == 1
 
 
@@ -146,6 +146,6 @@ def test_files_of_a_deleted_conversation_go_too(db: SessionDB, tmp_path: Path) -
     add_chain(db, "ab")
     for name in ("a.jsonl", "session_b.json", "other.jsonl"):
         (tmp_path / name).write_text("x")
-    db.delete_conversation("a", sessions_dir=tmp_path, permanently=True)
+    db.store.trash.delete_conversation("a", sessions_dir=tmp_path, permanently=True)
     left = {path.name for path in tmp_path.glob("*.json*")}
     assert left == {"other.jsonl"}

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hermes_store import SessionDB
-from hermes_store.content import MARKER
-from hermes_store.database import activity, fulltext
+from hermes_store.engines.sqlite import activity, fulltext
+from hermes_store.records.content import MARKER
 from tests.store import processes
 
 CJK_LETTERS = "前回の設定を確認テスト한국어"

@@ -10,7 +10,7 @@ import pytest
 
 from hermes_store import SessionDB
 from hermes_store.errors import SessionNotFound
-from hermes_store.models import Edge, LineageNode
+from hermes_store.records.session import Edge, LineageNode
 from tests.support import LONG_AGO, add, add_chain, raw
 
 
@@ -33,7 +33,7 @@ def _family(db: SessionDB) -> None:
 
 def test_the_tree_has_typed_edges(db: SessionDB) -> None:
     _family(db)
-    family = db.lineage("agent")
+    family = db.store.lineage.tree("agent")
     assert _edges(family.root) == {
         "a": Edge.ROOT,
         "b": Edge.COMPRESSION,
@@ -43,7 +43,7 @@ def test_the_tree_has_typed_edges(db: SessionDB) -> None:
         "late": Edge.BRANCH,
     }
     assert (family.current_id, family.tip_id, family.truncated) == ("agent", "agent", False)
-    assert db.lineage("a").tip_id == "c"
+    assert db.store.lineage.tree("a").tip_id == "c"
     assert [child.session.id for child in family.root.children[0].children] == [
         "agent",
         "branch",
@@ -53,15 +53,15 @@ def test_the_tree_has_typed_edges(db: SessionDB) -> None:
 
 def test_every_member_sees_the_same_tree(db: SessionDB) -> None:
     _family(db)
-    expected = db.lineage("a").root
+    expected = db.store.lineage.tree("a").root
     for name in ("b", "c", "agent", "branch", "late"):
-        assert db.lineage(name).root == expected
+        assert db.store.lineage.tree(name).root == expected
 
 
 def test_ancestors_are_nearest_first(db: SessionDB) -> None:
     _family(db)
-    assert [each.id for each in db.ancestors("late")] == ["c", "b", "a"]
-    assert db.ancestors("a") == ()
+    assert [each.id for each in db.store.lineage.ancestors("late")] == ["c", "b", "a"]
+    assert db.store.lineage.ancestors("a") == ()
 
 
 def test_the_tip_of_a_chain(db: SessionDB) -> None:
@@ -82,7 +82,7 @@ def test_a_child_from_before_the_end_is_no_continuation(db: SessionDB) -> None:
     add(db, "a", ended=LONG_AGO + 100, reason="compression")
     add(db, "helper", at=LONG_AGO + 50, parent="a")
     assert db.get_compression_tip("a") == "a"
-    assert _edges(db.lineage("a").root)["helper"] is Edge.AGENT
+    assert _edges(db.store.lineage.tree("a").root)["helper"] is Edge.AGENT
 
 
 def test_resuming_goes_to_the_messages(db: SessionDB) -> None:
@@ -98,7 +98,7 @@ def test_resuming_goes_to_the_messages(db: SessionDB) -> None:
 
 def test_a_tree_needs_a_session(db: SessionDB) -> None:
     with pytest.raises(SessionNotFound, match="'nobody'"):
-        db.lineage("nobody")
+        db.store.lineage.tree("nobody")
 
 
 def test_a_chain_deeper_than_the_stack(db: SessionDB, path: Path) -> None:
@@ -112,13 +112,13 @@ def test_a_chain_deeper_than_the_stack(db: SessionDB, path: Path) -> None:
                 "end_reason) VALUES (?, 'cli', ?, ?, ?, 'compression')",
                 (f"s{place:04}", f"s{place - 1:04}" if place else None, place, place),
             )
-    node, depth = db.lineage("s0000").root, 1
+    node, depth = db.store.lineage.tree("s0000").root, 1
     while node.children:
         (node,) = node.children
         depth += 1
     assert depth == length
     last = f"s{length - 1:04}"
-    assert db.ancestors(last)[0].id == f"s{length - 2:04}"
+    assert db.store.lineage.ancestors(last)[0].id == f"s{length - 2:04}"
     assert db.get_compression_tip(last) == last
     assert db.get_compression_tip("s0000") != "s0000"
 
@@ -126,10 +126,10 @@ def test_a_chain_deeper_than_the_stack(db: SessionDB, path: Path) -> None:
 def _everything_ends(db: SessionDB, ids: list[str]) -> None:
     """Walk and list from every session; a walk that does not end hangs the test run."""
     for name in ids:
-        assert name in _edges(db.lineage(name).root)
+        assert name in _edges(db.store.lineage.tree(name).root)
         assert db.get_compression_tip(name) in ids
         assert db.resolve_resume_session_id(name) in ids
-        assert name not in [each.id for each in db.ancestors(name)]
+        assert name not in [each.id for each in db.store.lineage.ancestors(name)]
         own = db.get_messages_as_conversation(name)
         assert len(db.get_messages_as_conversation(name, include_ancestors=True)) >= len(own)
     for by_activity in (False, True):
@@ -142,8 +142,8 @@ def _everything_ends(db: SessionDB, ids: list[str]) -> None:
             assert not children or shown == set(ids)
     assert {row["id"] for row in db.search_sessions(limit=100)} == set(ids)
     assert len(db.export_all()) == len(ids)
-    db.conversations(limit=100)
-    db.stats()
+    db.store.lists.conversations(limit=100)
+    db.store.upkeep.statistics()
 
 
 def _damage(path: Path, *links: tuple[str, str]) -> None:
@@ -187,7 +187,7 @@ def test_damaged_families_can_be_deleted(db: SessionDB, path: Path, name: str) -
     for gone, session_id in enumerate(ids, 1):
         assert db.delete_session(session_id)
         assert db.session_count() == 5 - gone
-    assert db.session("child").parent_session_id is None
+    assert db.store.sessions.get("child").parent_session_id is None
 
 
 @pytest.mark.parametrize("name", CYCLES)
@@ -196,7 +196,7 @@ def test_damaged_conversations_can_be_deleted(db: SessionDB, path: Path, name: s
     _damage(path, *CYCLES[name])
     for session_id in ("a", "c"):
         if db.get_session(session_id):
-            assert session_id in db.delete_conversation(session_id).session_ids
+            assert session_id in db.store.trash.delete_conversation(session_id).session_ids
             assert db.get_session(session_id) is None
 
 

@@ -25,7 +25,7 @@ LISTS: dict[str, Action] = {
     "without a source": lambda db: db.list_sessions_rich(exclude_sources=["sms"], limit=PAGE),
     "recent": lambda db: db.search_sessions(limit=PAGE),
     "recent, one source": lambda db: db.search_sessions("cli", limit=PAGE),
-    "conversations": lambda db: db.conversations(limit=PAGE),
+    "conversations": lambda db: db.store.lists.conversations(limit=PAGE),
 }
 SORTED = ("recent", "recent, one source")
 """Lists whose order no index has; they sort a little more than the page."""

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.listing import Filter
-from hermes_store.models import Edge
+from hermes_store.records.listing import Filter
+from hermes_store.records.session import Edge
 from tests.support import LONG_AGO, add, add_chain
 
 
@@ -98,7 +98,7 @@ def test_a_session_without_messages_was_active_when_it_began(db: SessionDB) -> N
 def test_previews_read_well(db: SessionDB, content: Any, preview: str) -> None:
     add(db, "a", content)
     assert db.list_sessions_rich()[0]["preview"] == preview
-    assert db.conversations()[0].preview == preview
+    assert db.store.lists.conversations()[0].preview == preview
 
 
 def test_the_preview_is_the_first_thing_a_person_said(db: SessionDB) -> None:
@@ -150,14 +150,14 @@ def test_a_chain_stands_where_its_newest_message_puts_it(db: SessionDB, children
 def test_conversations_add_up_their_segments(db: SessionDB) -> None:
     add_chain(db, ["a", "b", "c"])
     add(db, "branch", "x", "y", parent="c", edge=Edge.BRANCH, at=LONG_AGO + 1000)
-    branch, chain = db.conversations()
+    branch, chain = db.store.lists.conversations()
     assert (branch.root_id, branch.edge, branch.segments) == ("branch", Edge.BRANCH, 1)
     assert (chain.root_id, chain.tip.id, chain.segments) == ("a", "c", 3)
     assert (chain.message_count, chain.edge) == (3, Edge.ROOT)
     assert (chain.started_at, chain.last_active) == (LONG_AGO, LONG_AGO + 201)
     assert chain.preview == "said in a"
-    assert db.conversations(limit=1, offset=1) == [chain]
-    assert db.conversations(Filter(source="sms")) == []
+    assert db.store.lists.conversations(limit=1, offset=1) == [chain]
+    assert db.store.lists.conversations(Filter(source="sms")) == []
 
 
 def test_reader_without_the_side_table_gives_the_same_lists(db: SessionDB, path: Path) -> None:
@@ -174,7 +174,7 @@ def test_reader_without_the_side_table_gives_the_same_lists(db: SessionDB, path:
                 for children in (False, True)
             ],
             [store.search_sessions(source) for source in (None, "cron")],
-            store.conversations(),
+            store.store.lists.conversations(),
             store.export_all(),
         ]
 
@@ -182,5 +182,5 @@ def test_reader_without_the_side_table_gives_the_same_lists(db: SessionDB, path:
     with db._db.write() as tx:
         tx.run("DROP TRIGGER session_activity_say")
     with SessionDB(path, read_only=True) as reader:
-        assert not reader.capabilities().activity
+        assert not reader.store.capabilities().activity
         assert lists(reader) == fast

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.config import Config, SessionsConfig
-from hermes_store.maintenance import LAST_RUN_KEY
+from hermes_store.config.settings import Config, SessionsConfig
+from hermes_store.upkeep.auto_prune import LAST_RUN_KEY
 from tests.support import LONG_AGO, add, found, is_whole, raw
 
 NOTHING = {"skipped": False, "pruned": 0, "vacuumed": False}
@@ -54,12 +54,12 @@ def test_space_is_given_back_only_if_rows_went(db: SessionDB, path: Path) -> Non
     add(db, "big", *["x" * 50_000] * 20, ended=LONG_AGO + 99)
     add(db, "small", "kept needle")
     db.delete_session("big")
-    free = db.stats().reclaimable_bytes
+    free = db.store.upkeep.statistics().reclaimable_bytes
     assert free > 0
     assert db.maybe_auto_prune_and_vacuum() == NOTHING
-    assert db.stats().reclaimable_bytes == free
+    assert db.store.upkeep.statistics().reclaimable_bytes == free
     db.vacuum()
-    assert db.stats().reclaimable_bytes == 0
+    assert db.store.upkeep.statistics().reclaimable_bytes == 0
     assert found(db, "needle") == ["small"]
     assert is_whole(path)
 
@@ -68,7 +68,7 @@ def test_vacuum_can_be_left_out(db: SessionDB) -> None:
     add(db, "big", *["x" * 50_000] * 20, ended=LONG_AGO + 99)
     report = db.maybe_auto_prune_and_vacuum(vacuum=False)
     assert report == {"skipped": False, "pruned": 1, "vacuumed": False}
-    assert db.stats().reclaimable_bytes > 0
+    assert db.store.upkeep.statistics().reclaimable_bytes > 0
 
 
 def test_files_of_pruned_sessions_go_too(db: SessionDB, tmp_path: Path) -> None:
@@ -101,15 +101,17 @@ def test_damage_is_reported_instead_of_raised(db: SessionDB, path: Path) -> None
 
 def test_nothing_happens_unless_the_settings_say_so(db: SessionDB) -> None:
     add(db, "old", ended=LONG_AGO)
-    assert db.auto_maintain(Config()).skipped
+    assert db.store.upkeep.auto_prune(Config()).skipped
     assert db.get_meta(LAST_RUN_KEY) is None
-    report = db.auto_maintain(_config(auto_prune=True, vacuum_after_prune=False))
+    report = db.store.upkeep.auto_prune(_config(auto_prune=True, vacuum_after_prune=False))
     assert (report.pruned_ids, report.vacuumed, report.error) == (("old",), False, None)
 
 
 def test_the_settings_decide_how_old_is_old(db: SessionDB) -> None:
     moment = time.time() - 40 * 86_400
     add(db, "old", at=moment, ended=moment)
-    assert db.auto_maintain(_config(auto_prune=True, min_interval_hours=0)).pruned == 0
-    report = db.auto_maintain(_config(auto_prune=True, retention_days=30, min_interval_hours=0))
+    assert db.store.upkeep.auto_prune(_config(auto_prune=True, min_interval_hours=0)).pruned == 0
+    report = db.store.upkeep.auto_prune(
+        _config(auto_prune=True, retention_days=30, min_interval_hours=0)
+    )
     assert report.pruned == 1

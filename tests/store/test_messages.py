@@ -16,7 +16,7 @@ CALLS = [{"id": "c1", "function": {"name": "shell", "arguments": "{}"}}]
 
 
 def _counters(db: SessionDB, session_id: str) -> tuple[int, int]:
-    session = db.session(session_id)
+    session = db.store.sessions.get(session_id)
     return session.message_count, session.tool_call_count
 
 
@@ -38,7 +38,7 @@ def test_a_message_comes_back_with_all_it_was_given(db: SessionDB) -> None:
     assert row["id"] == number
     assert {name: row[name] for name in given} == given
     assert before <= row["timestamp"] <= time.time()
-    (message,) = db.messages("a")
+    (message,) = db.store.messages.of("a")
     assert (message.text, message.tool_calls, message.reasoning) == ("done", CALLS, "thought")
 
 
@@ -102,7 +102,7 @@ def test_a_message_needs_its_session(db: SessionDB) -> None:
 def test_empty_and_missing_content_differ(db: SessionDB) -> None:
     add(db, "a", "", None, "   ")
     assert [row["content"] for row in db.get_messages("a")] == ["", None, "   "]
-    assert [message.text for message in db.messages("a")] == ["", "", "   "]
+    assert [message.text for message in db.store.messages.of("a")] == ["", "", "   "]
     (row,) = db.list_sessions_rich()
     assert row["preview"] == ""
     assert db.get_messages_as_conversation("a")[0] == {"role": "user", "content": ""}
@@ -119,7 +119,7 @@ def test_multimodal_content_round_trips(db: SessionDB) -> None:
         {"type": "input_audio", "data": "AA"},
         "42",
     ]
-    assert [message.text for message in db.messages("a")] == [
+    assert [message.text for message in db.store.messages.of("a")] == [
         "look at 日本 👩‍💻 [image]",
         "[audio]",
         "42",

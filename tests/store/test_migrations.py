@@ -10,8 +10,8 @@ import apsw
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.database import activity, fulltext, migrations, schema
-from hermes_store.database.probe import version
+from hermes_store.engines.sqlite import activity, fulltext, migrations, schema
+from hermes_store.engines.sqlite.capabilities import version
 from tests.store import old_files, processes
 
 OPEN = """
@@ -25,7 +25,7 @@ with SessionDB(sys.argv[1]) as db:
 OPEN_SLOWLY = """
 import sys
 from hermes_store import SessionDB
-from hermes_store.database import fulltext
+from hermes_store.engines.sqlite import fulltext
 fulltext.STEP_ROWS = 20
 waits = True
 def report(what, done, total):

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from hermes_store import SessionDB, prune
+from hermes_store import SessionDB
 from hermes_store.errors import SessionInUse
-from hermes_store.listing import Filter
-from hermes_store.models import Edge
+from hermes_store.records.listing import Filter
+from hermes_store.records.session import Edge
+from hermes_store.upkeep import prune
 from tests.store.newer import VERSION, Newer, make
 from tests.support import LONG_AGO, add, raw, schema_of
 
@@ -40,13 +41,13 @@ def _said(db: SessionDB, session_id: str) -> list[str]:
 def _listed(db: SessionDB) -> set[str]:
     by_start = {row["id"] for row in db.list_sessions_rich()}
     by_activity = {row["id"] for row in db.list_sessions_rich(order_by_last_active=True)}
-    conversations = {each.root_id for each in db.conversations()}
+    conversations = {each.root_id for each in db.store.lists.conversations()}
     assert by_start == by_activity == conversations
     return by_start
 
 
 def test_it_is_known_as_somebody_elses(db: SessionDB) -> None:
-    caps = db.capabilities()
+    caps = db.store.capabilities()
     assert (caps.version, caps.foreign, caps.activity) == (VERSION, True, False)
 
 
@@ -57,7 +58,7 @@ def test_using_it_changes_neither_schema_nor_version(
     newer.session("theirs", model_config={"a": 1})
     newer.message("theirs", "hello there")
     add(db, "ours", "one", "two", title="mine", ended=LONG_AGO + 9)
-    db.rename("theirs", "renamed")
+    db.store.sessions.rename("theirs", "renamed")
     db.update_token_counts("ours", 1, 2, "opus")
     db.update_system_prompt("theirs", "Be brief.")
     db.replace_messages("theirs", [{"role": "user", "content": "other"}])
@@ -104,7 +105,7 @@ def test_rewound_summarised_and_hidden_messages_are_not_shown(db: SessionDB, new
     newer.message("a", "other kind", display_kind="notice", at=LONG_AGO + 4)
     shown = ["shown", "no mark", "other kind"]
     assert _said(db, "a") == shown
-    assert [message.text for message in db.messages("a")] == shown
+    assert [message.text for message in db.store.messages.of("a")] == shown
     assert [each["content"] for each in db.get_messages_as_conversation("a")] == shown
     exported = db.export_session("a")
     assert exported is not None
@@ -123,10 +124,10 @@ def test_a_file_of_ours_that_was_upgraded_hides_them_too(path: Path) -> None:
         con.execute(f"UPDATE schema_version SET version = {VERSION}")
     before = schema_of(path)
     with SessionDB(path) as db:
-        assert db.capabilities().foreign
+        assert db.store.capabilities().foreign
         assert _said(db, "a") == ["shown"]
         assert [row["preview"] for row in db.list_sessions_rich()] == ["shown"]
-        assert [each.preview for each in db.conversations()] == ["shown"]
+        assert [each.preview for each in db.store.lists.conversations()] == ["shown"]
     assert schema_of(path) == before
 
 
@@ -135,11 +136,11 @@ def test_archived_and_hidden_sessions_are_not_listed(db: SessionDB, newer: Newer
     newer.session("archived", archived=1)
     newer.session("hidden", hidden=1)
     assert _listed(db) == {"plain"}
-    assert db.session("archived").archived
-    assert not db.session("plain").archived
-    every = db.conversations(Filter(include_archived=True))
+    assert db.store.sessions.get("archived").archived
+    assert not db.store.sessions.get("plain").archived
+    every = db.store.lists.conversations(Filter(include_archived=True))
     assert {each.root_id for each in every} == {"plain", "archived", "hidden"}
-    assert db.find_session("archived").id == "archived"
+    assert db.store.sessions.find("archived").id == "archived"
 
 
 def test_markers_tell_children_apart(db: SessionDB, newer: Newer) -> None:
@@ -156,7 +157,7 @@ def test_markers_tell_children_apart(db: SessionDB, newer: Newer) -> None:
     newer.session("lost agent", model_config={"_delegate_from": "gone"})
     newer.session("wrongly hidden", model_config={"_delegate_from": "__orphaned__"})
     assert _listed(db) == {"root", "branch", "wrongly hidden"}
-    edges = {node.session.id: node.edge for node in db.lineage("root").root.children}
+    edges = {node.session.id: node.edge for node in db.store.lineage.tree("root").root.children}
     assert edges == {"branch": Edge.BRANCH, "agent": Edge.AGENT}
     assert db.get_compression_tip("root") == "root"
 
@@ -177,7 +178,7 @@ def test_a_system_prompt_kept_once_is_put_back(db: SessionDB, newer: Newer) -> N
 
 def test_counters_and_markers_are_kept_for_the_newer_program(db: SessionDB, newer: Newer) -> None:
     newer.session("root")
-    db.start_session("a", "cli", parent_session_id="root", edge=Edge.AGENT)
+    db.store.sessions.start("a", "cli", parent_session_id="root", edge=Edge.AGENT)
     db.append_message("a", "assistant", "x", tool_calls=[{"id": "1"}, {"id": "2"}])
     db.create_session("b", "cli")
     rows = newer.rows(
@@ -230,7 +231,7 @@ def test_messages_leave_before_their_session(db: SessionDB, newer: Newer) -> Non
         "(SELECT 1 FROM sessions WHERE id = old.session_id) "
         "BEGIN SELECT RAISE(ABORT, 'session went first'); END"
     )
-    assert db.delete_conversation("a").messages == 2
+    assert db.store.trash.delete_conversation("a").messages == 2
     assert newer.rows("SELECT COUNT(*) FROM messages_fts") == [(0,)]
 
 

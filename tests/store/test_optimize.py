@@ -10,9 +10,9 @@ import apsw
 import pytest
 
 from hermes_store import SessionDB, Store
-from hermes_store.database import fulltext
-from hermes_store.database.connection import Database
-from hermes_store.sample.generate import fill
+from hermes_store.engines.sqlite import fulltext
+from hermes_store.engines.sqlite.database import Database
+from hermes_tui.demo.sample_sessions import fill
 from tests.store.processes import finish, heard, start
 from tests.store.search.layouts import make_inline
 
@@ -52,34 +52,36 @@ def _problems(path: Path) -> list[str]:
 
 def test_an_inline_file_gets_the_compact_layout(inline: Path) -> None:
     with Store(inline) as store:
-        before = store.search("docker").hits
+        before = store.search.run("docker").hits
         heard: list[str] = []
-        report = store.optimize(lambda what, _done, _total: heard.append(what))
+        report = store.upkeep.optimize(lambda what, _done, _total: heard.append(what))
         assert report.converted
         assert report.after_bytes < 0.6 * report.before_bytes
         assert {"Indexing messages", "Merging the index", "Shrinking the file"} <= set(heard)
         assert store.capabilities().words.value == "external"
-        assert [h.message_id for h in store.search("docker").hits] == [h.message_id for h in before]
-        assert store.search("部署").hits
+        assert [h.message_id for h in store.search.run("docker").hits] == [
+            h.message_id for h in before
+        ]
+        assert store.search.run("部署").hits
     assert _problems(inline) == []
 
 
 def test_afterwards_the_file_is_as_small_as_a_fresh_one(inline: Path, tmp_path: Path) -> None:
     with Store(inline) as store:
-        store.optimize()
+        store.upkeep.optimize()
     fresh = tmp_path / "fresh.db"
     database = Database(fresh, synchronous="NORMAL")
     fill(database, 60, now=NOW)
     database.close()
     with Store(fresh) as store:
-        store.optimize()
+        store.upkeep.optimize()
     assert inline.stat().st_size <= 1.1 * fresh.stat().st_size
 
 
 def test_a_second_run_changes_nothing(inline: Path) -> None:
     with Store(inline) as store:
-        first = store.optimize()
-        second = store.optimize()
+        first = store.upkeep.optimize()
+        second = store.upkeep.optimize()
     assert not second.converted
     assert abs(second.after_bytes - first.after_bytes) <= 0.02 * first.after_bytes
 
@@ -88,11 +90,11 @@ def test_others_write_while_a_file_is_converted(inline: Path) -> None:
     writer = start(_WRITER, inline, 200)
     assert heard(writer) == "0"
     with Store(inline) as store:
-        store.optimize()
+        store.upkeep.optimize()
         finish(writer)
-        assert store.search("number199").hits
-        assert store.search("部署199").hits
-        assert len(store.messages("beside")) == 200
+        assert store.search.run("number199").hits
+        assert store.search.run("部署199").hits
+        assert len(store.messages.of("beside")) == 200
     assert _problems(inline) == []
 
 
@@ -110,12 +112,12 @@ def test_a_conversion_that_was_cut_off_goes_on_at_the_next_open(
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            store.optimize(cut_off)
+            store.upkeep.optimize(cut_off)
         floor = store.capabilities().rebuild_floor
         assert floor is not None
         # Everything is still found, the rest by reading; also what is deleted meanwhile.
-        assert store.search("docker").hits
-        with store._db.write() as tx:
+        assert store.search.run("docker").hits
+        with store.database.write() as tx:
             tx.run("DELETE FROM messages WHERE id IN (?, ?)", (floor - 1, floor + 1))
     with Store(inline) as store:
         assert store.capabilities().rebuild_floor is None
@@ -129,7 +131,7 @@ def test_a_newer_file_is_left_alone(path: Path) -> None:
             tx.run("UPDATE schema_version SET version = 22")
     before = path.read_bytes()
     with Store(path) as store:
-        report = store.optimize()
+        report = store.upkeep.optimize()
         assert report.left_alone and not report.converted
     assert path.read_bytes() == before
 
@@ -144,6 +146,6 @@ def test_no_step_of_a_conversion_is_long(inline: Path, monkeypatch: pytest.Monke
             if what == "Indexing messages":
                 floors.append(store.capabilities().rebuild_floor or 0)
 
-        store.optimize(watch)
+        store.upkeep.optimize(watch)
     assert len(floors) > 5
     assert max(a - b for a, b in pairwise(floors)) <= 25

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hermes_store import SessionDB, deletion, prune
-from hermes_store.database.transaction import Transaction
+from hermes_store import SessionDB
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.trash import delete
+from hermes_store.upkeep import prune
 from tests.support import LONG_AGO, add, add_chain, is_whole
 
 DAY = 86_400.0
@@ -67,7 +69,7 @@ def test_children_of_a_pruned_session_lose_no_lineage(db: SessionDB) -> None:
     add(db, "middle", "x", parent="top", ended=LONG_AGO + 5)
     add(db, "leaf", "x", parent="middle", at=LONG_AGO + 1)
     assert db.prune_sessions() == 1
-    assert db.session("leaf").parent_session_id == "top"
+    assert db.store.sessions.get("leaf").parent_session_id == "top"
 
 
 def test_many_sessions_go_in_small_transactions(db: SessionDB, path: Path) -> None:
@@ -82,11 +84,11 @@ def test_many_sessions_go_in_small_transactions(db: SessionDB, path: Path) -> No
         sizes.append(db.session_count())
         return db._db.write()
 
-    gone = deletion.total(prune.apply(write, planned, LONG_AGO + 100))
+    gone = delete.total(prune.apply(write, planned, LONG_AGO + 100))
     assert set(gone.session_ids) == set(planned)
     assert gone.messages == 35
     steps = [before - after for before, after in zip(sizes, [*sizes[1:], 0], strict=True)]
-    assert max(steps) <= deletion.STEP_SESSIONS
+    assert max(steps) <= delete.STEP_SESSIONS
     assert is_whole(path)
 
 
@@ -98,7 +100,7 @@ def test_a_session_that_wakes_up_after_the_plan_is_spared(db: SessionDB) -> None
     db.reopen_session("a")
     db.append_message("b", "user", "again")
     db.delete_session("gone")
-    assert not deletion.total(prune.apply(db._db.write, planned, LONG_AGO + 100)).session_ids
+    assert not delete.total(prune.apply(db._db.write, planned, LONG_AGO + 100)).session_ids
     assert _left(db) == {"a", "b"}
 
 

@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
-from hermes_store import SessionDB, Store, messages, reading, recap, sessions
+from hermes_store import SessionDB, Store
+from hermes_store.browse import recap, transcript
 from hermes_store.errors import SessionNotFound
-from hermes_store.models import Edge
-from hermes_store.overview import Limits, Outline
-from hermes_store.search import rows, stopping
+from hermes_store.records.recap import Limits
+from hermes_store.records.session import Edge
+from hermes_store.records.transcript import Outline
+from hermes_store.search import cancellation, candidates
+from hermes_store.sessions import messages, sessions
 from tests.store import newer
 from tests.store.newer import Newer
 from tests.store.search import corpus
@@ -25,7 +28,7 @@ from tests.support import LONG_AGO, Work, add, add_chain
 
 
 def texts(store: Store, page: Outline) -> list[str]:
-    return [message.text for message in store.messages_by_id(page.message_ids)]
+    return [message.text for message in store.messages.by_id(page.message_ids)]
 
 
 def test_a_chain_is_one_page_in_the_order_it_was_spoken(db: SessionDB) -> None:
@@ -35,11 +38,11 @@ def test_a_chain_is_one_page_in_the_order_it_was_spoken(db: SessionDB) -> None:
     # Written later than what follows it on the page.
     db.append_message("a", "assistant", "late", timestamp=LONG_AGO + 9_000)
     db.append_message("b", "assistant", "later", timestamp=LONG_AGO + 1)
-    db.rename("b", "middle")
+    db.store.sessions.rename("b", "middle")
     for member in "abc":
-        page = db.outline(member)
+        page = db.store.transcripts.outline(member)
         assert (page.root_id, page.tip_id) == ("a", "c")
-        assert texts(db, page) == ["said in a", "late", "said in b", "later", "said in c"]
+        assert texts(db.store, page) == ["said in a", "late", "said in b", "later", "said in c"]
         assert [(each.session_id, each.first) for each in page.segments] == [
             ("a", 0),
             ("b", 2),
@@ -47,25 +50,25 @@ def test_a_chain_is_one_page_in_the_order_it_was_spoken(db: SessionDB) -> None:
         ]
         assert [each.title for each in page.segments] == [None, "middle", None]
         assert [each.started_at - LONG_AGO for each in page.segments] == [0, 100, 200]
-    assert texts(db, db.outline("branch")) == ["elsewhere"]
-    assert texts(db, db.outline("helper")) == ["below"]
+    assert texts(db.store, db.store.transcripts.outline("branch")) == ["elsewhere"]
+    assert texts(db.store, db.store.transcripts.outline("helper")) == ["below"]
 
 
 def test_segments_without_messages_have_their_place(db: SessionDB) -> None:
     add(db, "a", ended=LONG_AGO + 9, reason="compression")
     add(db, "b", "x", "y", parent="a", at=LONG_AGO + 10, ended=LONG_AGO + 19, reason="compression")
     add(db, "c", parent="b", at=LONG_AGO + 20)
-    page = db.outline("a")
+    page = db.store.transcripts.outline("a")
     assert [each.first for each in page.segments] == [0, 0, 2]
     assert len(page.message_ids) == 2
 
 
 def test_an_empty_session_is_an_empty_page_and_a_missing_one_none(db: SessionDB) -> None:
     add(db, "a")
-    page = db.outline("a")
+    page = db.store.transcripts.outline("a")
     assert (len(page.message_ids), len(page.segments), page.tip_id) == (0, 1, "a")
     with pytest.raises(SessionNotFound):
-        db.outline("gone")
+        db.store.transcripts.outline("gone")
 
 
 def test_a_circle_of_segments_is_read_once(db: SessionDB) -> None:
@@ -75,31 +78,36 @@ def test_a_circle_of_segments_is_read_once(db: SessionDB) -> None:
             messages.append(tx, name, {"role": "user", "content": name}, LONG_AGO)
             sessions.end(tx, name, "compression", LONG_AGO)
         tx.run("UPDATE sessions SET parent_session_id = CASE id WHEN 'a' THEN 'b' ELSE 'a' END")
-    assert sorted(texts(db, db.outline("a"))) == ["a", "b"]
+    assert sorted(texts(db.store, db.store.transcripts.outline("a"))) == ["a", "b"]
 
 
 def test_the_end_of_a_page_comes_with_what_is_new(db: SessionDB) -> None:
-    add(db, "a", *(f"number {each}" for each in range(reading.PAGE_END + 5)))
-    before, end = db.page_end("a")
-    assert before == db.outline("a")
-    assert end == db.messages("a")[5:]
+    add(db, "a", *(f"number {each}" for each in range(transcript.PAGE_END + 5)))
+    before, end = db.store.transcripts.page_end("a")
+    assert before == db.store.transcripts.outline("a")
+    assert end == db.store.messages.of("a")[5:]
     db.append_message("a", "user", "late")
-    after, new = db.page_end("a", before)
-    assert after == db.outline("a")
+    after, new = db.store.transcripts.page_end("a", before)
+    assert after == db.store.transcripts.outline("a")
     assert [each.text for each in new] == ["late"]
-    assert db.page_end("a", after) == (after, [])
+    assert db.store.transcripts.page_end("a", after) == (after, [])
 
 
 def test_messages_come_in_the_order_asked_for_without_those_that_are_gone(db: SessionDB) -> None:
     add(db, "a", "one", [{"type": "text", "text": "two"}], "three")
-    first, second, third = db.outline("a").message_ids
+    first, second, third = db.store.transcripts.outline("a").message_ids
     wanted = [third, 10**9, first, -1, second, third]
-    assert [each.text for each in db.messages_by_id(wanted)] == ["three", "one", "two", "three"]
-    assert db.messages_by_id([first]) == db.messages("a")[:1]
-    assert db.messages_by_id([]) == []
+    assert [each.text for each in db.store.messages.by_id(wanted)] == [
+        "three",
+        "one",
+        "two",
+        "three",
+    ]
+    assert db.store.messages.by_id([first]) == db.store.messages.of("a")[:1]
+    assert db.store.messages.by_id([]) == []
     with db._db.write() as tx:
         tx.run("DELETE FROM messages WHERE id = ?", (first,))
-    assert [each.text for each in db.messages_by_id([first, second])] == ["two"]
+    assert [each.text for each in db.store.messages.by_id([first, second])] == ["two"]
 
 
 @pytest.fixture
@@ -120,14 +128,14 @@ def hiding(path: Path) -> Iterator[SessionDB]:
 
 
 def test_what_a_newer_file_hides_is_neither_on_the_page_nor_found(hiding: SessionDB) -> None:
-    page = hiding.outline("a")
+    page = hiding.store.transcripts.outline("a")
     shown = ["word shown", "word unmarked", "word noted"]
-    assert texts(hiding, page) == shown
-    found, _ = hiding.matches(page, "word")
+    assert texts(hiding.store, page) == shown
+    found, _ = hiding.store.transcripts.find(page, "word")
     assert found == page.message_ids
-    assert hiding.quick_recap("a") == hiding.recap("a")
-    assert [each.text for each in hiding.quick_recap("a").entries] == shown
-    assert hiding.quick_recap("a").messages == 3
+    assert hiding.store.transcripts.quick_recap("a") == hiding.store.transcripts.recap("a")
+    assert [each.text for each in hiding.store.transcripts.quick_recap("a").entries] == shown
+    assert hiding.store.transcripts.quick_recap("a").messages == 3
 
 
 # -- matches -----------------------------------------------------------------------------------
@@ -152,9 +160,9 @@ def case(
                     "parent_session_id = ? WHERE id = ?",
                     (CHAIN[place - 1] if place else None, name),
                 )
-        page = store.outline("s2")
+        page = store.transcripts.outline("s2")
         assert [each.session_id for each in page.segments] == [*CHAIN]
-        with store._db.read() as tx:
+        with store.database.read() as tx:
             said = [each for each in corpus.scan(tx) if each.message_id in page.message_ids]
         assert len(said) == 60
         yield store, page, Judge(said)
@@ -164,7 +172,7 @@ def case(
 def amount(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page is read through; one of many messages is looked up in the index."""
     if request.param == "many":
-        monkeypatch.setattr(rows, "FEW_MESSAGES", -1)
+        monkeypatch.setattr(candidates, "FEW_MESSAGES", -1)
 
 
 @pytest.mark.usefixtures("amount")
@@ -172,7 +180,7 @@ def test_every_part_of_every_text_on_the_page_is_found(case: Case) -> None:
     store, page, judge = case
     wrong = []
     for needle in corpus.some_needles(judge.said, SEED, NEEDLES):
-        found, _ = store.matches(page, f'"{needle}"')
+        found, _ = store.transcripts.find(page, f'"{needle}"')
         missed, extra = judge.must(needle) - set(found), set(found) - judge.may(needle)
         if missed or extra or found.tolist() != sorted(set(found)):
             wrong.append(f"{needle!r} misses {missed}, has too many: {extra}, {found}")
@@ -187,7 +195,7 @@ def test_combinations_are_found(case: Case, joined: str) -> None:
     needles = corpus.some_needles(judge.said, SEED + 1, NEEDLES)
     for _ in range(10):
         one, other = rng.sample(needles, 2)
-        found = set(store.matches(page, joined.format(f'"{one}"', f'"{other}"'))[0])
+        found = set(store.transcripts.find(page, joined.format(f'"{one}"', f'"{other}"'))[0])
         if "OR" in joined:
             least, most = judge.must(one) | judge.must(other), judge.may(one) | judge.may(other)
         elif "-" in joined:
@@ -207,7 +215,7 @@ def page(db: SessionDB) -> Outline:
     )  # fmt: skip
     add(db, "b", "undeployed", "設定", parent="a", at=LONG_AGO + 60)
     add(db, "other", "deploy the server", "設定", "undeployed", source="telegram")
-    return db.outline("b")
+    return db.store.transcripts.outline("b")
 
 
 @pytest.mark.usefixtures("amount")
@@ -240,40 +248,40 @@ def page(db: SessionDB) -> Outline:
 def test_matches_are_those_of_the_page_in_its_order(
     db: SessionDB, page: Outline, text: str, places: list[int]
 ) -> None:
-    found, _ = db.matches(page, text)
+    found, _ = db.store.transcripts.find(page, text)
     assert [page.message_ids.index(each) for each in found] == places
 
 
 def test_matches_follow_the_page_not_the_ids(db: SessionDB, page: Outline) -> None:
     db.append_message("a", "user", "deploy at last", timestamp=LONG_AGO + 9_000)
-    page = db.outline("a")
-    found, _ = db.matches(page, "deploy")
+    page = db.store.transcripts.outline("a")
+    found, _ = db.store.transcripts.find(page, "deploy")
     assert [page.message_ids.index(each) for each in found] == [0, 2, 3, 4]
     assert found.tolist() != sorted(found)
 
 
 def test_what_came_after_the_outline_is_not_found(db: SessionDB, page: Outline) -> None:
     db.append_message("b", "user", "deploy once more")
-    assert len(db.matches(page, "deploy")[0]) == 3
-    assert len(db.matches(db.outline("a"), "deploy")[0]) == 4
+    assert len(db.store.transcripts.find(page, "deploy")[0]) == 3
+    assert len(db.store.transcripts.find(db.store.transcripts.outline("a"), "deploy")[0]) == 4
 
 
 def test_the_last_word_goes_on_while_it_is_typed(db: SessionDB, page: Outline) -> None:
     with db._db.write() as tx:
         messages.append(tx, "b", {"role": "user", "content": "say serverless"}, LONG_AGO + 99)
-    page = db.outline("a")
-    typed, _ = db.matches(page, '"serv"', typing=True)
-    assert typed == db.matches(page, '"serv"')[0]
-    found, marker = db.matches(page, "the serv", typing=True)
+    page = db.store.transcripts.outline("a")
+    typed, _ = db.store.transcripts.find(page, '"serv"', typing=True)
+    assert typed == db.store.transcripts.find(page, '"serv"')[0]
+    found, marker = db.store.transcripts.find(page, "the serv", typing=True)
     assert [page.message_ids.index(each) for each in found] == [0, 2]
     assert marker.spans("the server")
 
 
 def test_the_places_of_matches_are_marked(db: SessionDB, page: Outline) -> None:
-    _, marker = db.matches(page, "deploy 設定 -absent source:cli")
+    _, marker = db.store.transcripts.find(page, "deploy 設定 -absent source:cli")
     text = "deploy the 設定 here, absent cli"
     assert [text[start:end] for start, end in marker.spans(text)] == ["deploy", "設定"]
-    _, nothing = db.matches(page, "source:cli")
+    _, nothing = db.store.transcripts.find(page, "source:cli")
     assert not nothing.spans(text)
 
 
@@ -281,7 +289,7 @@ def test_the_places_of_matches_are_marked(db: SessionDB, page: Outline) -> None:
 def test_a_search_that_is_cancelled_ends(
     db: SessionDB, page: Outline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stopping, "CHECK_EVERY", 5)
+    monkeypatch.setattr(cancellation, "CHECK_EVERY", 5)
     looks = 0
 
     def pulled() -> bool:
@@ -289,10 +297,10 @@ def test_a_search_that_is_cancelled_ends(
         looks += 1
         return looks >= 2
 
-    found, _ = db.matches(page, "deploy OR 設", cancelled=pulled)
+    found, _ = db.store.transcripts.find(page, "deploy OR 設", cancelled=pulled)
     assert looks == 2, "asked again after it was pulled, or never"
     assert len(found) < 5
-    found, _ = db.matches(page, "deploy OR 設", cancelled=lambda: False)
+    found, _ = db.store.transcripts.find(page, "deploy OR 設", cancelled=lambda: False)
     assert len(found) == 5
 
 
@@ -326,7 +334,7 @@ def _turns(number: int, rng: random.Random, *, odd: bool) -> list[dict[str, Any]
 
 
 def _fill(db: Store, session_id: str, turns: list[dict[str, Any]]) -> None:
-    with db._db.write() as tx:
+    with db.database.write() as tx:
         sessions.create(tx, session_id, "cli", started_at=LONG_AGO)
         for place, turn in enumerate(turns):
             messages.append(tx, session_id, turn, LONG_AGO + place)
@@ -342,21 +350,23 @@ LIMITS = (
 
 
 @pytest.mark.parametrize("limits", LIMITS)
-@pytest.mark.parametrize("number", [0, 1, 30, reading.WHOLE_RECAP])
+@pytest.mark.parametrize("number", [0, 1, 30, recap.WHOLE_RECAP])
 def test_a_recap_of_a_short_session_is_the_whole_one(
     db: SessionDB, number: int, limits: Limits | None
 ) -> None:
-    _fill(db, "a", _turns(number, random.Random(number), odd=bool(number % 4)))
-    assert db.quick_recap("a", limits) == recap.build(db.messages("a"), limits)
+    _fill(db.store, "a", _turns(number, random.Random(number), odd=bool(number % 4)))
+    assert db.store.transcripts.quick_recap("a", limits) == recap.build(
+        db.store.messages.of("a"), limits
+    )
 
 
 @pytest.fixture(scope="module")
 def long_ones(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SessionDB]:
     with SessionDB(tmp_path_factory.mktemp("long") / "state.db", synchronous="NORMAL") as db:
-        for number in (reading.WHOLE_RECAP + 1, 2_500):
+        for number in (recap.WHOLE_RECAP + 1, 2_500):
             for odd in (False, True):
                 turns = _turns(number, random.Random(number), odd=odd)
-                _fill(db, f"{number} {'odd' if odd else 'even'}", turns)
+                _fill(db.store, f"{number} {'odd' if odd else 'even'}", turns)
         yield db
 
 
@@ -365,10 +375,13 @@ def long_ones(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SessionDB]:
 def test_a_recap_of_a_long_session_says_the_same(
     long_ones: SessionDB, name: str, limits: Limits | None
 ) -> None:
-    quick, whole = long_ones.quick_recap(name, limits), long_ones.recap(name, limits)
+    quick, whole = (
+        long_ones.store.transcripts.quick_recap(name, limits),
+        long_ones.store.transcripts.recap(name, limits),
+    )
     assert quick.entries == whole.entries
     assert (quick.messages, quick.user_messages) == (whole.messages, whole.user_messages)
-    said = sum(each.role in ("user", "assistant") for each in long_ones.messages(name))
+    said = sum(each.role in ("user", "assistant") for each in long_ones.store.messages.of(name))
     assert whole.earlier <= quick.earlier == said - len(whole.entries)
     if "even" in name and not (limits and limits.skip_tool_only):
         assert quick.earlier == whole.earlier
@@ -394,11 +407,18 @@ def test_a_recap_of_a_long_session_reads_few_messages(
     long_ones: SessionDB, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = "2500 even"
-    assert _reads(long_ones, lambda: long_ones.recap(name), monkeypatch) == 2_500
-    quick = _reads(long_ones, lambda: long_ones.quick_recap(name), monkeypatch)
-    assert 0 < quick <= reading.RECAP_STEP
+    assert (
+        _reads(long_ones.store, lambda: long_ones.store.transcripts.recap(name), monkeypatch)
+        == 2_500
+    )
+    quick = _reads(
+        long_ones.store, lambda: long_ones.store.transcripts.quick_recap(name), monkeypatch
+    )
+    assert 0 < quick <= recap.RECAP_STEP
     # Where the newest messages are all tool output, it looks further back.
-    odd = _reads(long_ones, lambda: long_ones.quick_recap("2500 odd"), monkeypatch)
+    odd = _reads(
+        long_ones.store, lambda: long_ones.store.transcripts.quick_recap("2500 odd"), monkeypatch
+    )
     assert quick < odd
 
 
@@ -410,10 +430,10 @@ def test_a_recap_of_a_newer_file_counts_what_is_shown(path: Path) -> None:
         program.message("a", f"said {place}", active=place % 2)
     program.close()
     with SessionDB(path) as db:
-        assert db.quick_recap("a") == db.recap("a")
-        assert db.quick_recap("a").messages == 600
+        assert db.store.transcripts.quick_recap("a") == db.store.transcripts.recap("a")
+        assert db.store.transcripts.quick_recap("a").messages == 600
 
 
 def test_an_outline_is_read_from_indexes_alone(long_ones: SessionDB) -> None:
-    for plan in Work(long_ones, lambda db: db.outline("2500 even")).plans():
+    for plan in Work(long_ones, lambda db: db.store.transcripts.outline("2500 even")).plans():
         assert not any(line.startswith("SCAN") for line in plan)

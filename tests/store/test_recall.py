@@ -11,12 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_store import SessionDB, messages, reading, recall, sessions, window
+from hermes_store import SessionDB
+from hermes_store.browse import transcript
 from hermes_store.errors import InvalidInput, SummaryError
-from hermes_store.models import Edge
-from hermes_store.recalled import Recalled
-from hermes_store.search.question import understood
-from hermes_store.search.snippet import Highlighter, wanted_texts
+from hermes_store.records.recall import Recalled
+from hermes_store.records.session import Edge
+from hermes_store.search.recall import excerpt, recall
+from hermes_store.search.recall.question import understood
+from hermes_store.search.snippets import Highlighter, wanted_texts
+from hermes_store.sessions import messages, sessions
 from tests.store import newer
 from tests.support import LONG_AGO, Work, add, add_chain
 
@@ -24,7 +27,7 @@ NOW = LONG_AGO + 1_000_000
 
 
 def _ask(db: SessionDB, question: str, **more: Any) -> Recalled:
-    return db.recall(question, now=NOW, **more)
+    return db.store.recall.about(question, now=NOW, **more)
 
 
 def _ids(found: Recalled) -> list[str]:
@@ -167,7 +170,7 @@ def test_a_title_counts(db: SessionDB) -> None:
 
 def test_a_branch_that_only_repeats_is_left_out(db: SessionDB) -> None:
     add(db, "talk", "the docker deploy")
-    db.branch("talk", new_id="copy", now=LONG_AGO + 100)
+    db.store.lineage.branch("talk", new_id="copy", now=LONG_AGO + 100)
     assert _ids(_ask(db, "docker deploy")) == ["talk"]
     db.append_message("copy", "user", "docker deploy, but at night", timestamp=LONG_AGO + 200)
     assert sorted(_ids(_ask(db, "docker night"))) == ["copy"]
@@ -241,7 +244,9 @@ def test_a_message_longer_than_the_window_is_cut_around_its_match(db: SessionDB)
 
 def test_a_continuation_does_not_repeat_itself(db: SessionDB) -> None:
     add(db, "talk", "first", "docker one", "docker two")
-    db.compress("talk", summary="All about docker.", keep_last=2, new_id="on", now=LONG_AGO + 50)
+    db.store.lineage.compress(
+        "talk", summary="All about docker.", keep_last=2, new_id="on", now=LONG_AGO + 50
+    )
     db.append_message("on", "user", "docker three", timestamp=LONG_AGO + 60)
     (found,) = _ask(db, "docker").sessions
     assert found.window.splitlines() == [
@@ -266,7 +271,7 @@ def long_store(tmp_path_factory: pytest.TempPathFactory) -> Any:
         places = {100: "zebra", 15_000: "zebra", 15_010: "zebra", 15_030: "zebra", 19_999: "zebra"}
         said = [f"message {n} {places.get(n, '')} " + "and so on " * 20 for n in range(LONG)]
         add(db, "long", *said)
-        db.prepare_search()
+        db.store.search.prepare()
         yield db
 
 
@@ -281,7 +286,7 @@ def test_a_long_conversation_is_read_around_its_matches(
         return with_ids(tx, ids)
 
     monkeypatch.setattr(messages, "with_ids", counted)
-    monkeypatch.setattr(reading, "outline", None)
+    monkeypatch.setattr(transcript, "outline", None)
     found = _ask(long_store, "zebra", characters=10_000).sessions[0]
     # The window is where most matches are, with as much before them as after.
     assert [f"message {n} zebra" in found.window for n in (100, 15_000, 15_010, 15_030)] == [
@@ -309,7 +314,7 @@ def test_texts_of_other_messages_never_leave_sqlite(long_store: SessionDB) -> No
 def _full(db: SessionDB, session_id: str) -> str:
     finder = Highlighter(())
     with db._db.read() as tx:
-        lines = [window.rendered(each, finder) for each in messages.iterate(tx, session_id)]
+        lines = [excerpt.rendered(each, finder) for each in messages.iterate(tx, session_id)]
     return "\n".join(filter(None, lines))
 
 
@@ -331,9 +336,9 @@ def test_a_window_is_a_stretch_of_the_talk(
         add(db, "talk", *said)
         full = _full(db, "talk")
         with db._db.read() as tx:
-            page = window.Page(tx, ["talk"], _finder(db))
+            page = excerpt.Page(tx, ["talk"], _finder(db))
             places = [n for n in sorted(hits) if n < len(sizes)]
-            shown = window.around(page, places, places[0] if places else None, characters)
+            shown = excerpt.around(page, places, places[0] if places else None, characters)
     assert shown.text in full and len(shown.text) <= characters
     assert len(shown.text) >= min(len(full), characters) - 1
     if not shown.start_cut:
@@ -347,8 +352,10 @@ def test_a_window_is_a_stretch_of_the_talk(
 
 
 def _finder(db: SessionDB) -> Highlighter:
-    from hermes_store.search.query import Span, Text
-    from hermes_store.search.terms import analyse, tokenizer
+    from hermes_store.engines.sqlite.tokenizer import tokenizer
+    from hermes_store.records.search import Span
+    from hermes_store.search.query_tree import Text
+    from hermes_store.search.words import analyse
 
     with db._db.read() as tx:
         return Highlighter([analyse(Text("zebra", Span(0, 5)), tokenizer(tx.connection))])

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.models import Edge
-from hermes_store.sample.generate import SampleSession, fill, sample_sessions
-from hermes_store.sources import KNOWN
+from hermes_store.records.session import Edge
+from hermes_store.records.sources import KNOWN
+from hermes_tui.demo.sample_sessions import SampleSession, fill, sample_sessions
 from tests.support import LONG_AGO, found
 
 NOW = LONG_AGO
@@ -133,11 +133,11 @@ def test_a_store_is_filled_as_described(db: SessionDB) -> None:
     assert all(done <= total == 120 for done, total in reported)
     for session in expected:
         _compare(db, session)
-    assert set(dict(db.stats().by_source)) == set(KNOWN)
+    assert set(dict(db.store.upkeep.statistics().by_source)) == set(KNOWN)
 
 
 def _compare(db: SessionDB, expected: SampleSession) -> None:
-    session = db.session(expected.id)
+    session = db.store.sessions.get(expected.id)
     assert (session.source, session.title) == (expected.source, expected.title)
     assert (session.ended_at, session.end_reason) == (expected.ended_at, expected.end_reason)
     assert session.input_tokens == expected.usage["input_tokens"]
@@ -148,7 +148,7 @@ def _compare(db: SessionDB, expected: SampleSession) -> None:
 
 def test_the_store_sees_the_edges_that_were_meant(db: SessionDB) -> None:
     fill(db._db, 80, now=NOW)
-    listed = {each.root_id for each in db.conversations(limit=-1)}
+    listed = {each.root_id for each in db.store.lists.conversations(limit=-1)}
     for session in sample_sessions(80, now=NOW):
         assert (session.id in listed) == (session.edge in (Edge.ROOT, Edge.BRANCH))
 

@@ -17,7 +17,7 @@ from hermes_store.errors import (
     SessionNotFound,
     StoreError,
 )
-from hermes_store.models import Edge
+from hermes_store.records.session import Edge
 from tests.support import add, raw
 
 
@@ -40,7 +40,7 @@ def test_a_session_comes_back_with_all_it_was_given(db: SessionDB) -> None:
     assert before <= row["started_at"] <= time.time()
     assert row["message_count"] == row["input_tokens"] == 0
     assert row["ended_at"] is None
-    assert db.session("a").model_config == {"top": 1}
+    assert db.store.sessions.get("a").model_config == {"top": 1}
 
 
 def test_creating_twice_keeps_the_first(db: SessionDB) -> None:
@@ -55,25 +55,31 @@ def test_creating_twice_keeps_the_first(db: SessionDB) -> None:
 
 def test_ensure_makes_a_session_of_unknown_source(db: SessionDB) -> None:
     db.ensure_session("a", model="opus")
-    assert (db.session("a").source, db.session("a").model) == ("unknown", "opus")
+    assert (db.store.sessions.get("a").source, db.store.sessions.get("a").model) == (
+        "unknown",
+        "opus",
+    )
 
 
 def test_the_first_end_reason_wins_until_reopened(db: SessionDB) -> None:
     db.create_session("a", "cli")
     db.end_session("a", "compression")
-    first = db.session("a")
+    first = db.store.sessions.get("a")
     db.end_session("a", "user_exit")
-    assert db.session("a") == first
+    assert db.store.sessions.get("a") == first
     db.reopen_session("a")
-    assert (db.session("a").ended_at, db.session("a").end_reason) == (None, None)
+    assert (db.store.sessions.get("a").ended_at, db.store.sessions.get("a").end_reason) == (
+        None,
+        None,
+    )
     db.end_session("a", "user_exit")
-    assert db.session("a").end_reason == "user_exit"
+    assert db.store.sessions.get("a").end_reason == "user_exit"
 
 
 def test_the_six_digit_ids_of_real_sessions_are_accepted(db: SessionDB) -> None:
     add(db, "20250101_120000_abc123", "hello")
     assert db.resolve_session_id("20250101_120000_abc") == "20250101_120000_abc123"
-    assert db.find_session("20250101").id == "20250101_120000_abc123"
+    assert db.store.sessions.find("20250101").id == "20250101_120000_abc123"
 
 
 def test_an_exact_id_wins_over_longer_ones(db: SessionDB) -> None:
@@ -101,7 +107,7 @@ def test_an_ambiguous_prefix_names_the_candidates(db: SessionDB) -> None:
     for number in range(9):
         add(db, f"s{number}", at=1000.0 + number)
     with pytest.raises(AmbiguousSession) as caught:
-        db.find_session("s")
+        db.store.sessions.find("s")
     assert caught.value.candidates[0] == "s8"
     assert "s8, s7, s6, s5, s4, …" in str(caught.value)
 
@@ -109,12 +115,12 @@ def test_an_ambiguous_prefix_names_the_candidates(db: SessionDB) -> None:
 def test_a_session_is_found_by_title_too(db: SessionDB) -> None:
     add(db, "a", title="Garden plans")
     add(db, "b", title="a longer story", at=2000.0)
-    assert db.find_session("Garden plans").id == "a"
-    assert db.find_session("a").id == "a"
+    assert db.store.sessions.find("Garden plans").id == "a"
+    assert db.store.sessions.find("a").id == "a"
     with pytest.raises(SessionNotFound, match="'nothing like it'"):
-        db.find_session("nothing like it")
+        db.store.sessions.find("nothing like it")
     with pytest.raises(SessionNotFound):
-        db.find_session("")
+        db.store.sessions.find("")
 
 
 def test_tokens_add_up(db: SessionDB) -> None:
@@ -123,7 +129,7 @@ def test_tokens_add_up(db: SessionDB) -> None:
         db.update_token_counts(
             "a", input_tokens=10, output_tokens=2, estimated_cost_usd=0.5, api_call_count=1
         )
-    session = db.session("a")
+    session = db.store.sessions.get("a")
     assert (session.input_tokens, session.output_tokens, session.total_tokens) == (30, 6, 36)
     assert session.api_call_count == 3
     assert session.estimated_cost_usd == pytest.approx(1.5)
@@ -134,7 +140,7 @@ def test_absolute_token_counts_replace(db: SessionDB) -> None:
     db.create_session("a", "cli")
     db.update_token_counts("a", input_tokens=10, actual_cost_usd=1.0, cache_read_tokens=7)
     db.update_token_counts("a", input_tokens=4, actual_cost_usd=0.25, absolute=True)
-    session = db.session("a")
+    session = db.store.sessions.get("a")
     assert (session.input_tokens, session.cache_read_tokens) == (4, 0)
     assert session.actual_cost_usd == 0.25
 
@@ -151,7 +157,10 @@ def test_the_first_model_and_provider_stay_and_the_latest_status_counts(db: Sess
 
 def test_tokens_of_an_unknown_session_make_it(db: SessionDB) -> None:
     db.update_token_counts("late", input_tokens=5, model="opus")
-    assert (db.session("late").source, db.session("late").input_tokens) == ("unknown", 5)
+    assert (db.store.sessions.get("late").source, db.store.sessions.get("late").input_tokens) == (
+        "unknown",
+        5,
+    )
 
 
 def test_the_system_prompt_can_change(db: SessionDB) -> None:
@@ -170,9 +179,9 @@ def test_sessions_are_counted_by_source(db: SessionDB) -> None:
 
 def test_an_edge_leaves_the_mark_newer_versions_read(db: SessionDB) -> None:
     add(db, "root")
-    branch = db.start_session("b", "cli", parent_session_id="root", edge=Edge.BRANCH)
-    agent = db.start_session("g", "cli", parent_session_id="root", edge=Edge.AGENT)
-    plain = db.start_session("p", "cli", parent_session_id="root", edge=Edge.COMPRESSION)
+    branch = db.store.sessions.start("b", "cli", parent_session_id="root", edge=Edge.BRANCH)
+    agent = db.store.sessions.start("g", "cli", parent_session_id="root", edge=Edge.AGENT)
+    plain = db.store.sessions.start("p", "cli", parent_session_id="root", edge=Edge.COMPRESSION)
     assert branch.model_config == {"_branched_from": "root"}
     assert agent.model_config == {"_delegate_from": "root"}
     assert plain.model_config is None
@@ -189,7 +198,9 @@ def test_model_config_is_never_anything_but_an_object(db: SessionDB, path: Path)
                 "INSERT INTO sessions(id, source, started_at, model_config) VALUES (?, 'x', 1, ?)",
                 (f"damaged{place}", text),
             )
-    assert [db.session(f"damaged{place}").model_config for place in range(5)] == [None] * 5
+    assert [db.store.sessions.get(f"damaged{place}").model_config for place in range(5)] == [
+        None
+    ] * 5
     assert len(db.list_sessions_rich()) == 6
 
 
@@ -245,4 +256,4 @@ def test_threads_can_share_a_store(db: SessionDB) -> None:
     said = {row["content"] for row in db.get_messages("a")}
     assert said == {f"{name} {number}" for name in range(6) for number in range(10)}
     assert len(counts) == 60
-    assert db.session("a").message_count == 60
+    assert db.store.sessions.get("a").message_count == 60

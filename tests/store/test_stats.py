@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hermes_store import SessionDB
-from hermes_store.sources import KNOWN, describe
+from hermes_store.records.sources import KNOWN, Source, describe
 from tests.support import add
 
 
@@ -14,7 +14,7 @@ def test_every_source_is_counted(db: SessionDB) -> None:
     for number, source in enumerate(sources, 1):
         for copy in range(1 + number % 2):
             add(db, f"{source}-{copy}", "one", "two", source=source)
-    stats = db.stats()
+    stats = db.store.upkeep.statistics()
     assert dict(stats.by_source) == {s: 1 + n % 2 for n, s in enumerate(sources, 1)}
     assert stats.sessions == sum(number for _, number in stats.by_source)
     assert stats.messages == 2 * stats.sessions
@@ -25,18 +25,18 @@ def test_every_source_is_counted(db: SessionDB) -> None:
 def test_sizes_are_those_on_the_disk(db: SessionDB, path: Path) -> None:
     add(db, "a", "x" * 200_000)
     log = path.with_name("state.db-wal")
-    assert db.stats().log_bytes == log.stat().st_size > 0
+    assert db.store.upkeep.statistics().log_bytes == log.stat().st_size > 0
     db.vacuum()
-    stats = db.stats()
+    stats = db.store.upkeep.statistics()
     assert stats.database_bytes == path.stat().st_size > 200_000
     assert stats.reclaimable_bytes == 0
 
 
 def test_an_empty_store_has_figures(db: SessionDB) -> None:
-    stats = db.stats()
+    stats = db.store.upkeep.statistics()
     assert (stats.sessions, stats.messages, stats.by_source) == (0, 0, ())
-    assert db.usage_by_model() == ()
-    assert db.heaviest_sessions() == ()
+    assert db.store.upkeep.usage_by_model() == ()
+    assert db.store.upkeep.heaviest_sessions() == ()
 
 
 def test_usage_by_model_prefers_what_was_really_paid(db: SessionDB) -> None:
@@ -50,7 +50,7 @@ def test_usage_by_model_prefers_what_was_really_paid(db: SessionDB) -> None:
         db.update_token_counts(
             name, 100, 10, model, estimated_cost_usd=estimated, actual_cost_usd=actual
         )
-    mini, opus = db.usage_by_model()
+    mini, opus = db.store.upkeep.usage_by_model()
     assert (mini.model, mini.sessions, mini.cost_usd) == ("mini", 1, 9.0)
     assert (opus.model, opus.sessions, opus.cost_usd) == ("opus", 2, 3.0)
     assert (opus.input_tokens, opus.output_tokens) == (200, 20)
@@ -60,7 +60,7 @@ def test_the_heaviest_sessions_come_first(db: SessionDB) -> None:
     for number, tokens in enumerate((5, 500, 50, 0)):
         add(db, f"s{number}", title=f"t{number}")
         db.update_token_counts(f"s{number}", tokens, tokens)
-    heaviest = db.heaviest_sessions(3)
+    heaviest = db.store.upkeep.heaviest_sessions(3)
     assert [(each.id, each.total_tokens) for each in heaviest] == [
         ("s1", 1000),
         ("s2", 100),
@@ -73,4 +73,4 @@ def test_sources_have_names_for_people() -> None:
     assert len(KNOWN) == 22
     assert all(source.label and len(source.short) <= 5 for source in KNOWN.values())
     assert len({source.short for source in KNOWN.values()}) == 22
-    assert describe("never-heard-of") == ("never-heard-of", "never-heard-of", "never")
+    assert describe("never-heard-of") == Source("never-heard-of", "never-heard-of", "never")

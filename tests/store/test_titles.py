@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_store import SessionDB, titles
+from hermes_store import SessionDB
 from hermes_store.errors import SessionNotFound, TitleTaken, TitleTooLong
+from hermes_store.sessions import titles
 from tests.support import LONG_AGO, add
 
 EMOJI = ("👨‍👩‍👧‍👦", "👩🏽‍💻", "🏳️‍🌈", "❤️‍🔥", "👁️‍🗨️", "🧑🏿‍🤝‍🧑🏻", "🏴‍☠️")
@@ -148,13 +149,13 @@ def test_renaming_an_unknown_session(db: SessionDB) -> None:
     assert db.set_session_title("nobody", "x") is False
     assert db.get_session_title("nobody") is None
     with pytest.raises(SessionNotFound, match="'nobody'"):
-        db.rename("nobody", "x")
+        db.store.sessions.rename("nobody", "x")
 
 
 def test_rename_returns_what_was_stored(db: SessionDB) -> None:
     add(db, "a")
-    assert db.rename("a", "a\tb\u200b 👩‍💻") == "a b 👩‍💻"
-    assert db.rename("a", None) is None
+    assert db.store.sessions.rename("a", "a\tb\u200b 👩‍💻") == "a b 👩‍💻"
+    assert db.store.sessions.rename("a", None) is None
 
 
 def test_a_lineage_counts_on(db: SessionDB) -> None:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from hermes_store import SessionDB
 from hermes_store.errors import AmbiguousSession, DatabaseCorrupt, NotInTrash
-from hermes_store.models import Edge
-from hermes_store.search.api import Request
+from hermes_store.records.search import Request
+from hermes_store.records.session import Edge
 from tests.store import newer
 from tests.store.newer import Newer
 from tests.store.trash_views import everything
@@ -29,20 +29,20 @@ def test_a_conversation_comes_back_just_as_it_was(db: SessionDB, path: Path) -> 
     add(db, "branch", "mine", parent="b", edge=Edge.BRANCH, at=LONG_AGO + 110)
     add(db, "other", "a word", title="kept")
     before = everything(db)
-    gone = db.delete_conversation("c")
+    gone = db.store.trash.delete_conversation("c")
     assert set(gone.session_ids) == {"a", "b", "c", "agent"}
-    assert db.session("branch").parent_session_id is None
-    assert db.search("said").hits == ()
-    (batch,) = db.trash()
+    assert db.store.sessions.get("branch").parent_session_id is None
+    assert db.store.search.run("said").hits == ()
+    (batch,) = db.store.trash.list()
     assert batch.id == gone.batch_id
     assert (batch.sessions, batch.messages, batch.reason) == (4, 4, "deleted")
     assert batch.titles[0] == "said in a"
-    assert 0 < batch.bytes == db.trash_size()
-    report = db.restore()
+    assert 0 < batch.bytes == db.store.trash.size()
+    report = db.store.trash.restore()
     assert report.session_ids[0] == "a" and len(report.session_ids) == 4
     assert (report.messages, report.remarks, report.skipped) == (4, (), ())
     assert everything(db) == before
-    assert db.trash() == ()
+    assert db.store.trash.list() == ()
     assert is_whole(path)
 
 
@@ -95,14 +95,14 @@ def test_any_part_of_any_family_comes_back(
         _write(db, family)
         before = everything(db)
         chosen = data.draw(st.lists(st.sampled_from(ids), unique=True, min_size=1))
-        gone = db.delete_sessions(chosen)
+        gone = db.store.trash.delete(chosen)
         assert set(gone.session_ids) == set(chosen)
         assert {row[0] for row in everything(db)["sessions"]} == set(ids) - set(chosen)
-        report = db.restore(gone.batch_id)
+        report = db.store.trash.restore(gone.batch_id)
         assert set(report.session_ids) == set(chosen)
         assert report.remarks == report.skipped == ()
         assert everything(db) == before
-        assert db.trash() == ()
+        assert db.store.trash.list() == ()
 
 
 @settings(max_examples=25, deadline=None)
@@ -115,9 +115,9 @@ def test_several_deletions_come_back_in_any_order(
         _write(db, family)
         before = everything(db)
         for session_id in data.draw(st.permutations(ids)):
-            db.delete_sessions([session_id])
+            db.store.trash.delete([session_id])
         for session_id in data.draw(st.permutations(ids)):
-            assert db.restore(session_id).session_ids == (session_id,)
+            assert db.store.trash.restore(session_id).session_ids == (session_id,)
         after = everything(db)
         assert after["messages"] == before["messages"]
         assert after["words"] == before["words"]
@@ -127,21 +127,21 @@ def test_several_deletions_come_back_in_any_order(
 def test_a_session_alone_comes_back_between_its_relatives(db: SessionDB) -> None:
     add_chain(db, "abcd")
     before = everything(db)
-    db.delete_sessions(["b"])
-    assert db.session("c").parent_session_id == "a"
-    db.restore("b")
+    db.store.trash.delete(["b"])
+    assert db.store.sessions.get("c").parent_session_id == "a"
+    db.store.trash.restore("b")
     assert everything(db) == before
 
 
 def test_parents_and_children_deleted_one_after_the_other(db: SessionDB) -> None:
     add_chain(db, "abc")
     before = everything(db)
-    db.delete_sessions(["c"])
-    db.delete_sessions(["b"])
-    report = db.restore("c")
+    db.store.trash.delete(["c"])
+    db.store.trash.delete(["b"])
+    report = db.store.trash.restore("c")
     assert "parent b is gone" in report.remarks[0].text
-    assert db.session("c").parent_session_id is None
-    db.restore("b")
+    assert db.store.sessions.get("c").parent_session_id is None
+    db.store.trash.restore("b")
     assert everything(db) == before
 
 
@@ -150,14 +150,14 @@ def test_a_child_that_was_changed_meanwhile_stays_where_it_is(db: SessionDB) -> 
     add(db, "new home", ended=LONG_AGO + 5)
     for name in ("moved", "marked"):
         add(db, name, parent="a", at=LONG_AGO + 1)
-    db.delete_sessions(["a"])
+    db.store.trash.delete(["a"])
     with db._db.write() as tx:
         tx.run("UPDATE sessions SET parent_session_id = 'new home' WHERE id = 'moved'")
         tx.run("UPDATE sessions SET model_config = '{\"mine\": 1}' WHERE id = 'marked'")
-    db.restore()
-    assert db.session("moved").parent_session_id == "new home"
-    assert db.session("marked").model_config == {"mine": 1}
-    assert db.session("marked").parent_session_id is None
+    db.store.trash.restore()
+    assert db.store.sessions.get("moved").parent_session_id == "new home"
+    assert db.store.sessions.get("marked").model_config == {"mine": 1}
+    assert db.store.sessions.get("marked").parent_session_id is None
 
 
 def test_circles_in_damaged_data_come_back(db: SessionDB, path: Path) -> None:
@@ -168,8 +168,8 @@ def test_circles_in_damaged_data_come_back(db: SessionDB, path: Path) -> None:
         con.execute("UPDATE sessions SET parent_session_id = 'b' WHERE id = 'a'")
         con.execute("UPDATE sessions SET parent_session_id = 'self' WHERE id = 'self'")
     before = everything(db)["sessions"]
-    db.delete_sessions(["a", "b", "self"])
-    db.restore()
+    db.store.trash.delete(["a", "b", "self"])
+    db.store.trash.restore()
     assert everything(db)["sessions"] == before
 
 
@@ -178,33 +178,33 @@ def test_circles_in_damaged_data_come_back(db: SessionDB, path: Path) -> None:
 
 def test_a_title_that_was_taken_gets_the_next_number(db: SessionDB) -> None:
     add(db, "a", title="mine", ended=LONG_AGO)
-    db.delete_conversation("a")
+    db.store.trash.delete_conversation("a")
     add(db, "b", title="mine")
-    (remark,) = db.restore("mine").remarks
+    (remark,) = db.store.trash.restore("mine").remarks
     assert remark.session_id == "a" and "'mine #2'" in remark.text and "b" in remark.text
-    assert db.session("a").title == "mine #2"
+    assert db.store.sessions.get("a").title == "mine #2"
 
 
 def test_an_id_that_is_there_again_stays_as_it_is(db: SessionDB) -> None:
     add(db, "a", "old", ended=LONG_AGO)
     add(db, "z", "other", ended=LONG_AGO)
-    db.delete_sessions(["a", "z"])
+    db.store.trash.delete(["a", "z"])
     add(db, "a", "new")
-    report = db.restore()
+    report = db.store.trash.restore()
     assert report.session_ids == ("z",)
     assert [each.session_id for each in report.skipped] == ["a"]
-    assert [m.content for m in db.messages("a")] == ["new"]
-    (batch,) = db.trash()
+    assert [m.content for m in db.store.messages.of("a")] == ["new"]
+    (batch,) = db.store.trash.list()
     assert batch.session_ids == ("a",)
     db.delete_session("a")
-    assert db.restore("a").session_ids == ("a",)
-    assert [m.content for m in db.messages("a")] == ["old"]
+    assert db.store.trash.restore("a").session_ids == ("a",)
+    assert [m.content for m in db.store.messages.of("a")] == ["old"]
 
 
 def test_message_numbers_that_were_taken_are_given_anew_in_order(db: SessionDB) -> None:
     add(db, "a", *"12345", ended=LONG_AGO)
-    numbers = [message.id for message in db.messages("a")]
-    db.delete_conversation("a")
+    numbers = [message.id for message in db.store.messages.of("a")]
+    db.store.trash.delete_conversation("a")
     add(db, "b")
     with db._db.write() as tx:
         tx.run(
@@ -212,48 +212,48 @@ def test_message_numbers_that_were_taken_are_given_anew_in_order(db: SessionDB) 
             "VALUES (?, 'b', 'user', 'squatter', 1)",
             (numbers[2],),
         )
-    (remark,) = db.restore().remarks
+    (remark,) = db.store.trash.restore().remarks
     assert "new numbers" in remark.text
-    assert [message.content for message in db.messages("a")] == list("12345")
-    assert [message.id for message in db.messages("a")][:2] == numbers[:2]
+    assert [message.content for message in db.store.messages.of("a")] == list("12345")
+    assert [message.id for message in db.store.messages.of("a")][:2] == numbers[:2]
 
 
 def test_parts_of_words_are_found_again(db: SessionDB) -> None:
     add(db, "a", *["reconfigure everything"] * 1_100, ended=LONG_AGO)
-    assert db.search("configur").hits
-    db.delete_conversation("a")
+    assert db.store.search.run("configur").hits
+    db.store.trash.delete_conversation("a")
     # So many went that the list of words is made anew, and soon is beyond what comes back.
-    assert not db.search("configur").hits
+    assert not db.store.search.run("configur").hits
     add(db, "b", "something else")
-    db.prepare_search()
-    db.restore()
-    assert len(db.search(Request("configur", limit=2_000)).hits) == 1_100
+    db.store.search.prepare()
+    db.store.trash.restore()
+    assert len(db.store.search.run(Request("configur", limit=2_000)).hits) == 1_100
 
 
 def test_what_is_not_in_the_trash(db: SessionDB) -> None:
     with pytest.raises(NotInTrash, match="empty"):
-        db.restore()
+        db.store.trash.restore()
     for name in ("ab1", "ab2"):
         add(db, name, ended=LONG_AGO)
-    db.delete_sessions(["ab1", "ab2"])
+    db.store.trash.delete(["ab1", "ab2"])
     for wanted in ("nobody", "", 99):
         with pytest.raises(NotInTrash):
-            db.restore(wanted)
+            db.store.trash.restore(wanted)
     with pytest.raises(AmbiguousSession):
-        db.restore("ab")
-    assert db.restore("ab1").session_ids == ("ab1",)
-    assert db.restore("ab").session_ids == ("ab2",)
+        db.store.trash.restore("ab")
+    assert db.store.trash.restore("ab1").session_ids == ("ab1",)
+    assert db.store.trash.restore("ab").session_ids == ("ab2",)
 
 
 def test_a_damaged_copy_says_so_and_stays(db: SessionDB) -> None:
     add(db, "a", "x", ended=LONG_AGO)
-    db.delete_conversation("a")
-    with db._companion.write() as tx:
+    db.store.trash.delete_conversation("a")
+    with db.store._sidecar.write() as tx:
         tx.run("UPDATE trash_chunks SET data = x'00'")
     with pytest.raises(DatabaseCorrupt, match="copy in the trash"):
-        db.restore()
+        db.store.trash.restore()
     assert db.session_count() == 0
-    assert len(db.trash()) == 1
+    assert len(db.store.trash.list()) == 1
 
 
 def test_blobs_and_odd_types_come_back(db: SessionDB, path: Path) -> None:
@@ -262,8 +262,8 @@ def test_blobs_and_odd_types_come_back(db: SessionDB, path: Path) -> None:
         con.execute("UPDATE messages SET tool_call_id = x'00ff', token_count = 'many'")
         con.execute("UPDATE sessions SET user_id = x'fe', estimated_cost_usd = 9e999")
     before = everything(db)
-    db.delete_conversation("a")
-    db.restore()
+    db.store.trash.delete_conversation("a")
+    db.store.trash.restore()
     after = everything(db)
     assert (after["sessions"], after["messages"]) == (before["sessions"], before["messages"])
 
@@ -279,8 +279,8 @@ def test_a_long_session_needs_little_memory(db: SessionDB) -> None:
             )
     tracemalloc.start()
     try:
-        assert db.delete_conversation("long").messages == 6_000
-        db.restore()
+        assert db.store.trash.delete_conversation("long").messages == 6_000
+        db.store.trash.restore()
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -296,13 +296,13 @@ def test_transcripts_stay_until_the_trash_is_emptied(db: SessionDB, tmp_path: Pa
         add(db, name, ended=LONG_AGO)
     for name in ("a.jsonl", "session_a.json", "b.jsonl", "other.jsonl"):
         (tmp_path / name).write_text("x")
-    db.delete_conversation("a", tmp_path)
-    batch = db.delete_conversation("b", tmp_path).batch_id
+    db.store.trash.delete_conversation("a", tmp_path)
+    batch = db.store.trash.delete_conversation("b", tmp_path).batch_id
     assert batch is not None
-    (entry,) = db.trashed_sessions(batch)
+    (entry,) = db.store.trash.sessions(batch)
     assert (entry.session_id, entry.files) == ("b", ("b.jsonl",))
-    db.restore("b")
-    assert db.empty_trash().sessions == 1
+    db.store.trash.restore("b")
+    assert db.store.trash.empty().sessions == 1
     left = {path.name for path in tmp_path.glob("*.json*")}
     assert left == {"b.jsonl", "other.jsonl"}
 
@@ -311,17 +311,17 @@ def test_emptying_by_age_and_by_batch(db: SessionDB, path: Path) -> None:
     batches = []
     for name in ("old", "young", "chosen"):
         add(db, name, "text " * 20_000, ended=LONG_AGO)
-        batches.append(db.delete_conversation(name).batch_id)
-    with db._companion.write() as tx:
+        batches.append(db.store.trash.delete_conversation(name).batch_id)
+    with db.store._sidecar.write() as tx:
         tx.run("UPDATE trash_batches SET deleted_at = ? WHERE id = ?", (LONG_AGO, batches[0]))
-    assert db.empty_trash(older_than_days=30).sessions == 1
-    assert db.empty_trash(batch_id=batches[2]).messages == 1
-    assert [batch.session_ids for batch in db.trash()] == [("young",)]
-    assert db.empty_trash(batch_id=99).sessions == 0
-    assert db.empty_trash().bytes > 0
-    assert db.trash() == ()
+    assert db.store.trash.empty(older_than_days=30).sessions == 1
+    assert db.store.trash.empty(batch_id=batches[2]).messages == 1
+    assert [batch.session_ids for batch in db.store.trash.list()] == [("young",)]
+    assert db.store.trash.empty(batch_id=99).sessions == 0
+    assert db.store.trash.empty().bytes > 0
+    assert db.store.trash.list() == ()
     with pytest.raises(NotInTrash):
-        db.restore()
+        db.store.trash.restore()
 
 
 def test_an_emptied_trash_takes_no_room(db: SessionDB) -> None:
@@ -329,23 +329,23 @@ def test_an_emptied_trash_takes_no_room(db: SessionDB) -> None:
 
     noise = "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz0123456789", k=500_000))
     add(db, "a", noise, ended=LONG_AGO)
-    db.delete_conversation("a")
-    db.empty_trash()
-    with db._companion.write() as tx:
+    db.store.trash.delete_conversation("a")
+    db.store.trash.empty()
+    with db.store._sidecar.write() as tx:
         assert tx.value("PRAGMA page_count") * tx.value("PRAGMA page_size") < 200_000
 
 
 def test_a_permanent_deletion_leaves_nothing(db: SessionDB) -> None:
     add(db, "a", "x", ended=LONG_AGO)
-    gone = db.delete_conversation("a", permanently=True)
+    gone = db.store.trash.delete_conversation("a", permanently=True)
     assert (gone.session_ids, gone.batch_id) == (("a",), None)
-    assert not db._companion.path.exists()
+    assert not db.store._sidecar.path.exists()
 
 
 def test_nothing_to_delete_leaves_no_batch(db: SessionDB) -> None:
-    assert db.delete_sessions([]).session_ids == ()
-    assert db.delete_sessions(["nobody"]) == db.delete_sessions(["nobody"])
-    assert db.trash() == ()
+    assert db.store.trash.delete([]).session_ids == ()
+    assert db.store.trash.delete(["nobody"]) == db.store.trash.delete(["nobody"])
+    assert db.store.trash.list() == ()
 
 
 # -- files of a newer Hermes -------------------------------------------------------------------
@@ -368,14 +368,14 @@ def test_a_newer_file_gets_everything_back_and_no_new_schema(path: Path) -> None
     schema = schema_of(path)
     with SessionDB(path) as db:
         before = everything(db)
-        assert db.delete_conversation("b").messages == 3
+        assert db.store.trash.delete_conversation("b").messages == 3
         assert everything(db)["session_model_usage"] == []
-        db.restore()
+        db.store.trash.restore()
         assert everything(db) == before
-        db.delete_conversation("b")
+        db.store.trash.delete_conversation("b")
         with db._db.write() as tx:
             tx.run("DELETE FROM system_prompts")
-        db.restore()
+        db.store.trash.restore()
         row = db.get_session("a")
         assert row is not None and row["system_prompt"] == "be kind"
     assert schema_of(path) == schema
@@ -383,10 +383,10 @@ def test_a_newer_file_gets_everything_back_and_no_new_schema(path: Path) -> None
 
 def test_a_copy_fits_a_file_that_has_grown_columns(db: SessionDB, path: Path) -> None:
     add(db, "a", "x", title="mine", ended=LONG_AGO)
-    db.delete_conversation("a")
+    db.store.trash.delete_conversation("a")
     with raw(path) as con:
         con.execute("ALTER TABLE sessions ADD COLUMN archived INTEGER NOT NULL DEFAULT 0")
         con.execute("ALTER TABLE messages ADD COLUMN active INTEGER NOT NULL DEFAULT 1")
-    db.restore()
-    assert db.session("a").title == "mine"
+    db.store.trash.restore()
+    assert db.store.sessions.get("a").title == "mine"
     assert db.message_count("a") == 1

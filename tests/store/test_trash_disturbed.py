@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
-from hermes_store import SessionDB, deletion, shelf
-from hermes_store.database.transaction import Transaction
+from hermes_store import SessionDB
+from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import SessionInUse
-from hermes_store.trash import Trash
+from hermes_store.sessions import in_use
+from hermes_store.trash import delete, tables
+from hermes_store.trash.restore import Restore
 from tests.store import newer, processes
 from tests.store.newer import Newer
 from tests.store.trash_views import everything, later
@@ -29,11 +31,11 @@ def test_a_session_in_use_is_protected(db: SessionDB) -> None:
     add(db, "ended", "x", at=now - 5, ended=now)
     for permanently in (False, True):
         with pytest.raises(SessionInUse, match="live has not ended"):
-            db.delete_sessions(["quiet", "live"], permanently=permanently)
+            db.store.trash.delete(["quiet", "live"], permanently=permanently)
     assert db.session_count() == 3
-    assert db.trash() == ()
-    assert db.delete_sessions(["quiet", "ended"]).messages == 2
-    assert db.delete_sessions(["live"], force=True).session_ids == ("live",)
+    assert db.store.trash.list() == ()
+    assert db.store.trash.delete(["quiet", "ended"]).messages == 2
+    assert db.store.trash.delete(["live"], force=True).session_ids == ("live",)
 
 
 def test_locks_and_leases_of_a_newer_hermes_protect(path: Path) -> None:
@@ -59,21 +61,21 @@ def test_locks_and_leases_of_a_newer_hermes_protect(path: Path) -> None:
     theirs.close()
     with SessionDB(path) as db:
         with pytest.raises(SessionInUse, match="compressed by agent 1"):
-            db.delete_sessions(["a"])
+            db.store.trash.delete(["a"])
         with pytest.raises(SessionInUse, match="answered by gateway 7"):
-            db.delete_sessions(["b"])
+            db.store.trash.delete(["b"])
         with db._db.read() as tx:
-            assert deletion.in_use(tx, "a", later + 1) is None
-        assert db.delete_sessions(["c"]).session_ids == ("c",)
+            assert in_use.in_use(tx, "a", later + 1) is None
+        assert db.store.trash.delete(["c"]).session_ids == ("c",)
 
 
 def _meddling(
     db: SessionDB, monkeypatch: pytest.MonkeyPatch, steps: dict[int, Callable[[], Any]]
 ) -> None:
     """Do something in the name of others just before a numbered transaction of the deletion."""
-    original, number = deletion.delete_in_steps, 0
+    original, number = delete.delete_in_steps, 0
 
-    def steps_with_company(write: deletion.Write, *rest: Any) -> Iterator[Any]:
+    def steps_with_company(write: delete.Write, *rest: Any) -> Iterator[Any]:
         def noticed() -> AbstractContextManager[Transaction]:
             nonlocal number
             number += 1
@@ -82,7 +84,7 @@ def _meddling(
 
         return original(noticed, *rest)
 
-    monkeypatch.setattr(deletion, "delete_in_steps", steps_with_company)
+    monkeypatch.setattr(delete, "delete_in_steps", steps_with_company)
 
 
 def test_what_was_said_after_the_copy_is_not_lost(
@@ -91,9 +93,9 @@ def test_what_was_said_after_the_copy_is_not_lost(
     add(db, "a", "before", ended=LONG_AGO + 5)
     late = lambda: db.append_message("a", "user", "late", timestamp=LONG_AGO + 9)  # noqa: E731
     _meddling(db, monkeypatch, {1: late})
-    assert db.delete_conversation("a").messages == 2
-    db.restore()
-    assert [message.content for message in db.messages("a")] == ["before", "late"]
+    assert db.store.trash.delete_conversation("a").messages == 2
+    db.store.trash.restore()
+    assert [message.content for message in db.store.messages.of("a")] == ["before", "late"]
 
 
 def test_a_session_that_wakes_up_in_between_stays(
@@ -107,45 +109,45 @@ def test_a_session_that_wakes_up_in_between_stays(
         db.append_message("a", "user", "here I am")
 
     _meddling(db, monkeypatch, {1: wake})
-    assert db.delete_sessions(["a", "b"]).session_ids == ("b",)
+    assert db.store.trash.delete(["a", "b"]).session_ids == ("b",)
     assert db.message_count("a") == 2
-    (batch,) = db.trash()
+    (batch,) = db.store.trash.list()
     assert batch.session_ids == ("b",)
 
 
 def test_a_long_session_that_wakes_up_half_deleted_is_made_whole(
     db: SessionDB, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deletion, "STEP_MESSAGES", 10)
+    monkeypatch.setattr(delete, "STEP_MESSAGES", 10)
     add(db, "a", *(f"word {number}" for number in range(45)), ended=LONG_AGO + 99)
     before = everything(db)
     late = lambda: db.append_message("a", "user", "word late", timestamp=LONG_AGO + 99)  # noqa: E731
     _meddling(db, monkeypatch, {3: late})
-    assert db.delete_conversation("a").session_ids == ()
-    assert db.trash() == ()
+    assert db.store.trash.delete_conversation("a").session_ids == ()
+    assert db.store.trash.list() == ()
     after = everything(db)
     assert after["messages"][:-1] == before["messages"]
-    assert db.session("a").message_count == 46
+    assert db.store.sessions.get("a").message_count == 46
     assert len(after["words"]) == 46
 
 
 def test_a_long_session_that_is_restored_half_deleted_stays(
     db: SessionDB, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deletion, "STEP_MESSAGES", 10)
+    monkeypatch.setattr(delete, "STEP_MESSAGES", 10)
     add(db, "a", *(f"word {number}" for number in range(45)), ended=LONG_AGO + 99)
     before = everything(db)
 
     def undo_at_once() -> None:
-        with pytest.raises(SessionInUse, match="just being deleted"):
-            db.restore("a")
+        with pytest.raises(SessionInUse, match="being deleted"):
+            db.store.trash.restore("a")
 
     # A deletion that was silent for so long counts as broken off, and yet it goes on.
     undo_later = lambda: later(db).restore("a")  # noqa: E731
     _meddling(db, monkeypatch, {3: undo_at_once, 4: undo_later})
-    assert db.delete_conversation("a").session_ids == ()
+    assert db.store.trash.delete_conversation("a").session_ids == ()
     assert everything(db) == before
-    assert db.trash() == ()
+    assert db.store.trash.list() == ()
 
 
 def test_a_copy_that_vanished_keeps_the_session(
@@ -154,11 +156,11 @@ def test_a_copy_that_vanished_keeps_the_session(
     add(db, "a", "x", ended=LONG_AGO)
 
     def lose() -> None:
-        with db._companion.write() as tx:
+        with db.store._sidecar.write() as tx:
             tx.run("DELETE FROM trash_entries")
 
     _meddling(db, monkeypatch, dict.fromkeys((1, 2, 3), lose))
-    assert db.delete_conversation("a").session_ids == ()
+    assert db.store.trash.delete_conversation("a").session_ids == ()
     assert db.message_count() == 1
 
 
@@ -166,7 +168,7 @@ def test_a_copy_that_vanished_keeps_the_session(
 
 COPY_AND_WAIT = """
 import sys
-from hermes_store import SessionDB, deletion
+from hermes_store import SessionDB; from hermes_store.trash import delete as deletion
 deletion.STEP_MESSAGES = 10
 awaited = sys.argv[2]
 def wait(what, done, total):
@@ -174,7 +176,7 @@ def wait(what, done, total):
         print("reached", flush=True)
         sys.stdin.readline()
 db = SessionDB(sys.argv[1])
-db.delete_sessions(sys.argv[3:], progress=wait)
+db.store.trash.delete(sys.argv[3:], progress=wait)
 """
 
 
@@ -190,13 +192,13 @@ def test_killed_between_copy_and_deletion(db: SessionDB, path: Path) -> None:
     before = everything(db)
     _killed_while("Copying to the trash", path, "a", "b")
     assert everything(db) == before
-    assert db.trash() == ()
-    with db._companion.read() as tx:
-        assert tx is not None and len(shelf.all_entries(tx)) == 2
+    assert db.store.trash.list() == ()
+    with db.store._sidecar.read() as tx:
+        assert tx is not None and len(tables.all_entries(tx)) == 2
     assert later(db).list() == ()
-    with db._companion.read() as tx:
-        assert tx is not None and shelf.all_entries(tx) == []
-    assert db.delete_sessions(["a", "b"]).messages == 2
+    with db.store._sidecar.read() as tx:
+        assert tx is not None and tables.all_entries(tx) == []
+    assert db.store.trash.delete(["a", "b"]).messages == 2
 
 
 def test_killed_in_the_middle_of_a_deletion(db: SessionDB, path: Path) -> None:
@@ -218,12 +220,12 @@ def test_restoring_that_was_broken_off_leaves_no_copy(
 ) -> None:
     add(db, "a", "word", ended=LONG_AGO)
     before = everything(db)
-    db.delete_conversation("a")
-    monkeypatch.setattr(Trash, "_leave", lambda *_: None)
-    db.restore()
+    db.store.trash.delete_conversation("a")
+    monkeypatch.setattr(Restore, "_leave", lambda *_: None)
+    db.store.trash.restore()
     assert everything(db) == before
-    assert db.trash() == ()
-    assert db.trash_size() == 0
+    assert db.store.trash.list() == ()
+    assert db.store.trash.size() == 0
 
 
 def test_an_interrupted_deletion_can_be_repeated(db: SessionDB) -> None:
@@ -233,10 +235,10 @@ def test_an_interrupted_deletion_can_be_repeated(db: SessionDB) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        db.delete_sessions(["a"], progress=stop)
+        db.store.trash.delete(["a"], progress=stop)
     assert db.message_count() == 1
-    assert db.delete_sessions(["a"]).session_ids == ("a",)
-    (batch,) = db.trash()
+    assert db.store.trash.delete(["a"]).session_ids == ("a",)
+    (batch,) = db.store.trash.list()
     assert batch.session_ids == ("a",)
 
 
@@ -245,18 +247,18 @@ def test_a_deletion_that_is_repeated_after_a_kill_is_in_the_trash_once(
 ) -> None:
     add(db, "a", "word", ended=LONG_AGO)
     _killed_while("Copying to the trash", path, "a")
-    db.delete_sessions(["a"])
-    (batch,) = db.trash()
+    db.store.trash.delete(["a"])
+    (batch,) = db.store.trash.list()
     assert batch.session_ids == ("a",)
-    assert db.restore().session_ids == ("a",)
-    assert db.trash() == ()
+    assert db.store.trash.restore().session_ids == ("a",)
+    assert db.store.trash.list() == ()
 
 
 DELETE = """
 import sys
 from hermes_store import SessionDB
 db = SessionDB(sys.argv[1])
-print(*db.delete_sessions([f"s{number}" for number in range(40)]).session_ids)
+print(*db.store.trash.delete([f"s{number}" for number in range(40)]).session_ids)
 """
 
 
@@ -271,8 +273,8 @@ def test_two_processes_delete_the_same_sessions_at_once(db: SessionDB, path: Pat
         f"s{number}" for number in range(40)
     )
     assert db.session_count() == 0
-    while db.trash():
-        assert db.restore().skipped == ()
+    while db.store.trash.list():
+        assert db.store.trash.restore().skipped == ()
     after = everything(db)
     assert after["messages"] == before["messages"]
     assert {row[0] for row in after["sessions"]} == {row[0] for row in before["sessions"]}

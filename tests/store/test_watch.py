@@ -11,8 +11,8 @@ import apsw
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.companion import path_for
-from hermes_store.watch import Watch
+from hermes_store.engines.sqlite.sidecar import path_for
+from hermes_store.engines.sqlite.watch import Watch
 from tests.store import newer
 from tests.store.processes import run, running
 from tests.support import add, raw
@@ -144,20 +144,20 @@ def test_a_deleted_file_is_a_change(spoken: SessionDB, watch: Watch, path: Path)
 
 def test_a_mark_is_a_change(spoken: SessionDB, watch: Watch, path: Path) -> None:
     assert not path_for(path).exists()
-    spoken.pin("a")
+    spoken.store.marks.pin("a")
     assert path_for(path).exists()
     assert [watch.changed(), watch.changed()] == [True, False]
     for change in (
-        lambda: spoken.unpin("a"),
-        lambda: spoken.tag("a", "x"),
-        lambda: spoken.pin("a"),
+        lambda: spoken.store.marks.unpin("a"),
+        lambda: spoken.store.marks.tag("a", "x"),
+        lambda: spoken.store.marks.pin("a"),
     ):
         change()
         assert [watch.changed(), watch.changed()] == [True, False]
 
 
 def test_a_companion_that_is_gone_is_a_change(spoken: SessionDB, watch: Watch, path: Path) -> None:
-    spoken.pin("a")
+    spoken.store.marks.pin("a")
     watch.changed()
     spoken.close()
     watch.changed()

@@ -6,8 +6,8 @@ import time
 from typing import Any
 
 from hermes_store import SessionDB
-from hermes_store.removal import LEASE
-from hermes_store.trash import Trash
+from hermes_store.trash.api import Trash
+from hermes_store.trash.move import LEASE
 
 ACTIVITY = "session_id, root_id, edge, listed, source, last_active, spoken, preview_id, preview"
 
@@ -28,11 +28,13 @@ def everything(db: SessionDB) -> dict[str, Any]:
         found["words"] = sorted(
             tx.rows("SELECT rowid FROM messages_fts WHERE messages_fts MATCH 'word'")
         )
-    found["list"] = [(each.root_id, each.preview) for each in db.conversations(limit=-1)]
-    found["trees"] = {row[0]: db.lineage(row[0]) for row in found["sessions"]}
+    found["list"] = [
+        (each.root_id, each.preview) for each in db.store.lists.conversations(limit=-1)
+    ]
+    found["trees"] = {row[0]: db.store.lineage.tree(row[0]) for row in found["sessions"]}
     return found
 
 
 def later(db: SessionDB) -> Trash:
     """Return the same trash after a deletion that was broken off no longer counts as at work."""
-    return Trash(db._db, db._companion, clock=lambda: time.time() + LEASE + 1)
+    return Trash(db._db, db.store._sidecar, clock=lambda: time.time() + LEASE + 1)

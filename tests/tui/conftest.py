@@ -16,12 +16,12 @@ from syrupy.location import PyTestLocation
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
-from hermes_store.sample.generate import create
 from hermes_store.store import Store
-from hermes_tui import workers
+from hermes_tui import access
 from hermes_tui.app import HermesApp
-from hermes_tui.conversation.loopback import DemoServer
-from hermes_tui.screens import browse_list, browse_search
+from hermes_tui.browse import list_pane, search_pane
+from hermes_tui.demo.model_server import DemoServer
+from hermes_tui.demo.sample_sessions import create
 from tests.support import raw
 from tests.tui.running import NOW, WIDE, Keys, Script, press, settle
 
@@ -68,9 +68,9 @@ def still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("COLORTERM", "truecolor")
     monkeypatch.setattr(Input, "_toggle_cursor", lambda _: None)
     monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda _: None)
-    monkeypatch.setattr(browse_list, "REST", 0)
-    monkeypatch.setattr(browse_search, "PAUSE", NEVER)
-    monkeypatch.setattr(workers, "POLL_SECONDS", NEVER)
+    monkeypatch.setattr(list_pane, "REST", 0)
+    monkeypatch.setattr(search_pane, "PAUSE", NEVER)
+    monkeypatch.setattr(access, "POLL_SECONDS", NEVER)
     monkeypatch.setattr(pytest_textual_snapshot, "SVGImageExtension", Pictures)
     with utc():
         yield
@@ -93,7 +93,7 @@ def utc() -> Iterator[None]:
 @pytest.fixture
 def watchful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the browser look for changes often."""
-    monkeypatch.setattr(workers, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(access, "POLL_SECONDS", 0.02)
 
 
 @pytest.fixture(scope="session")
@@ -102,9 +102,9 @@ def sample_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("sample") / "state.db"
     with utc():
         create(path, SAMPLE_SESSIONS, now=NOW)
-    # Searches build the list of known words themselves, as far as they get in their time.
+    # SavedSearches build the list of known words themselves, as far as they get in their time.
     with Store(path) as store:
-        store.prepare_search()
+        store.search.prepare()
     with raw(path) as con:
         con.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return path

@@ -16,11 +16,11 @@ from textual.widget import Widget
 from textual.widgets import Input
 from textual.worker import WorkerCancelled
 
-from hermes_store.config import Config
+from hermes_store.config.settings import Config
+from hermes_tui.access import Workers
 from hermes_tui.app import HermesApp
-from hermes_tui.choice import Choice, Opening
-from hermes_tui.screens.browse import BrowseScreen
-from hermes_tui.workers import Workers
+from hermes_tui.browse.screen import BrowseScreen
+from hermes_tui.opening import Choice, Opening
 
 NOW = 1_790_000_000.0
 """What the clock of every test says: Monday, 21 September 2026, 13:33:20 UTC."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hermes_store import SessionDB
-from hermes_store.companion import path_for
+from hermes_store.engines.sqlite.sidecar import path_for
 from hermes_store.store import Store
 from tests.support import add, add_chain, raw
 from tests.tui.running import NOW
@@ -45,6 +45,6 @@ def fill_trash(path: Path, *ids: str) -> None:
     """Delete sessions one after the other, as if ten minutes lay between them."""
     with Store(path) as store:
         for each in ids:
-            store.delete_conversation(each)
+            store.trash.delete_conversation(each)
     with raw(path_for(path)) as con:
         con.execute("UPDATE trash_batches SET deleted_at = ? - 600 * (100 - id)", (NOW,))

@@ -12,13 +12,13 @@ from textual import events
 from textual.pilot import Pilot
 
 from hermes_store import SessionDB
-from hermes_store.config import Config
+from hermes_store.config.settings import Config
 from hermes_tui.app import HermesApp
-from hermes_tui.choice import State
-from hermes_tui.cli.partner import conversation_maker
-from hermes_tui.conversation.loopback import DemoServer
-from hermes_tui.screens.chat import ChatScreen
-from hermes_tui.widgets.prompt import Prompt
+from hermes_tui.chat.prompt import Prompt
+from hermes_tui.chat.screen import ChatScreen
+from hermes_tui.cli.common.builtin_chat import conversation_maker
+from hermes_tui.demo.model_server import DemoServer
+from hermes_tui.opening import State
 from tests.support import add
 from tests.tui.running import NOW, PATIENCE, make_app, settle, text_of
 

@@ -11,11 +11,11 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Button, Input
 
-from hermes_store.overview import Hidden, View
+from hermes_store.records.listing import Hidden, View
 from hermes_store.store import Store
-from hermes_tui.choice import State
-from hermes_tui.screens.delete import DeleteDialog
-from hermes_tui.screens.rename import RenameDialog
+from hermes_tui.dialogs.delete import DeleteDialog
+from hermes_tui.dialogs.rename import RenameDialog
+from hermes_tui.opening import State
 from tests.tui import stock
 from tests.tui.running import (
     NOW,
@@ -45,7 +45,7 @@ def ids(path: Path) -> set[str]:
     """Return the sessions that are in a file."""
     with Store(path, read_only=True) as store:
         view = View(shown=frozenset(Hidden))
-        return {entry for entry in store.list_entries(view, now=NOW) if isinstance(entry, str)}
+        return {entry for entry in store.lists.entries(view, now=NOW) if isinstance(entry, str)}
 
 
 async def click(pilot: Pilot[Any], button: str) -> None:
@@ -67,7 +67,7 @@ def test_rename(three: Path) -> None:
 
     drive(make_app(three), script)
     with Store(three, read_only=True) as store:
-        assert store.session("three").title == "another name"
+        assert store.sessions.get("three").title == "another name"
 
 
 def test_rename_takes_the_suggestion(three: Path) -> None:
@@ -83,7 +83,7 @@ def test_rename_takes_the_suggestion(three: Path) -> None:
 
     drive(make_app(three), script)
     with Store(three, read_only=True) as store:
-        assert store.session("three").title == "title of one #2"
+        assert store.sessions.get("three").title == "title of one #2"
 
 
 def test_rename_reaches_the_tip_of_a_chain(sample: Path) -> None:
@@ -92,7 +92,10 @@ def test_rename_reaches_the_tip_of_a_chain(sample: Path) -> None:
 
     drive(make_app(sample, state=State(session_id=stock.FAMILY)), script)
     with Store(sample, read_only=True) as store:
-        assert store.session(store.outline(stock.FAMILY).tip_id).title == "the whole family"
+        assert (
+            store.sessions.get(store.transcripts.outline(stock.FAMILY).tip_id).title
+            == "the whole family"
+        )
 
 
 def test_an_empty_title_takes_it_away(three: Path) -> None:
@@ -101,7 +104,7 @@ def test_an_empty_title_takes_it_away(three: Path) -> None:
 
     drive(make_app(three), script)
     with Store(three, read_only=True) as store:
-        assert store.session("three").title is None
+        assert store.sessions.get("three").title is None
 
 
 # -- delete, undo, trash -----------------------------------------------------------------------
@@ -120,8 +123,8 @@ def test_delete_and_undo(three: Path) -> None:
 
     drive(make_app(three), script)
     with Store(three, read_only=True) as store:
-        assert [message.text for message in store.messages("two")] == ["about two"]
-        assert store.session("two").title == "title of two"
+        assert [message.text for message in store.messages.of("two")] == ["about two"]
+        assert store.sessions.get("two").title == "title of two"
 
 
 @pytest.mark.parametrize(
@@ -196,7 +199,7 @@ def test_delete_all_selected(three: Path) -> None:
 
 def test_delete_one_segment_of_a_chain(sample: Path) -> None:
     with Store(sample, read_only=True) as store:
-        before = [each.session_id for each in store.outline(stock.CHAIN).segments]
+        before = [each.session_id for each in store.transcripts.outline(stock.CHAIN).segments]
 
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "tab", "right", "down", "d")
@@ -204,7 +207,7 @@ def test_delete_one_segment_of_a_chain(sample: Path) -> None:
 
     drive(make_app(sample, state=State(session_id=stock.CHAIN)), script)
     with Store(sample, read_only=True) as store:
-        after = [each.session_id for each in store.outline(stock.CHAIN).segments]
+        after = [each.session_id for each in store.transcripts.outline(stock.CHAIN).segments]
     assert after == [before[0], *before[2:]]
 
 
@@ -255,7 +258,7 @@ def test_trash_purges_after_asking_again(three: Path, button: str, left: int) ->
 
     drive(make_app(three), script)
     with Store(three, read_only=True) as store:
-        assert len(store.trash()) == left
+        assert len(store.trash.list()) == left
 
 
 # -- prune, export -----------------------------------------------------------------------------
@@ -276,7 +279,7 @@ def test_prune_takes_what_it_showed(sample: Path) -> None:
     gone = before - ids(sample)
     assert gone
     with Store(sample, read_only=True) as store:
-        (batch,) = store.trash()
+        (batch,) = store.trash.list()
         assert gone <= set(batch.session_ids)
         assert all("docker" in title.lower() for title in batch.titles[:1])
 
@@ -351,7 +354,7 @@ def test_export_warns_before_it_replaces(three: Path, tmp_path: Path) -> None:
 def test_marks(three: Path) -> None:
     def marks() -> Any:
         with Store(three, read_only=True) as store:
-            return store.marks(["three"])["three"]
+            return store.marks.of(["three"])["three"]
 
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "tab", "P")
@@ -376,19 +379,19 @@ def test_searches_are_kept_and_forgotten(three: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, Typed("about"), "ctrl+s", Typed("mine"), "enter")
         with Store(three, read_only=True) as store:
-            assert [(each.name, each.text) for each in store.saved_searches()] == [
+            assert [(each.name, each.text) for each in store.saved_searches.list()] == [
                 ("mine", "about")
             ]
         await press(pilot, "ctrl+s", "d")
         with Store(three, read_only=True) as store:
-            assert store.saved_searches() == ()
+            assert store.saved_searches.list() == ()
 
     drive(make_app(three), script)
 
 
 def test_copying_names_what_was_copied(sample: Path) -> None:
     with Store(sample, read_only=True) as store:
-        tip = store.outline(stock.FAMILY).tip_id
+        tip = store.transcripts.outline(stock.FAMILY).tip_id
 
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "tab", "y")
@@ -425,9 +428,9 @@ def test_read_only_refuses_every_change(three: Path) -> None:
     drive(make_app(three, read_only=True), script)
     assert (three.read_bytes(), ids(three)) == before
     with Store(three, read_only=True) as store:
-        assert store.saved_searches() == ()
-        assert store.search_history() == ()
-        assert len(store.trash()) == 1
+        assert store.saved_searches.list() == ()
+        assert store.saved_searches.history() == ()
+        assert len(store.trash.list()) == 1
 
 
 def test_what_fails_is_said(three: Path) -> None:
@@ -436,7 +439,7 @@ def test_what_fails_is_said(three: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "ctrl+r", Typed("too late"))
         with Store(three) as store:
-            store.delete_conversation("three")
+            store.trash.delete_conversation("three")
         await press(pilot, "enter")
         assert "three" in said(pilot)[-1]
         assert pilot.app.is_running

@@ -12,11 +12,12 @@ from textual import events
 from textual.pilot import Pilot
 
 from hermes_store import SessionDB
-from hermes_store.models import Message, Session
-from hermes_store.store import Store
-from hermes_tui.conversation.loopback import DemoServer
-from hermes_tui.screens.browse import BrowseScreen
-from hermes_tui.screens.chat_base import ChatBase
+from hermes_store.records.message import Message
+from hermes_store.records.session import Session
+from hermes_store.sessions.api import Messages
+from hermes_tui.browse.screen import BrowseScreen
+from hermes_tui.chat.base import ChatBase
+from hermes_tui.demo.model_server import DemoServer
 from tests.conversation.talking import asked_by_chat, talk
 from tests.conversation.trouble import TroubleServer, refuses, stalls
 from tests.support import add
@@ -278,7 +279,7 @@ def test_from_the_browser_and_back(path: Path, server: DemoServer) -> None:
     choice = drive(chat_app(path, server, chat_first=False), script)
     assert choice is None
     with SessionDB(path) as db:
-        assert db.session("oldest").end_reason == "cli_close"
+        assert db.store.sessions.get("oldest").end_reason == "cli_close"
         assert len(db.get_messages("oldest")) == 3
 
 
@@ -346,13 +347,13 @@ def test_a_long_conversation_is_not_read_to_open_it(
 ) -> None:
     _long(path, "long", 5_000)
     read: list[int] = []
-    ask = Store.messages_by_id
+    ask = Messages.by_id
 
-    def counting(store: Store, ids: Sequence[int]) -> list[Message]:
+    def counting(store: Messages, ids: Sequence[int]) -> list[Message]:
         read.append(len(ids))
         return ask(store, ids)
 
-    monkeypatch.setattr(Store, "messages_by_id", counting)
+    monkeypatch.setattr(Messages, "by_id", counting)
 
     async def script(pilot: Pilot[Any]) -> None:
         assert "message 4999" in shown(pilot)

@@ -8,7 +8,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from hermes_store import SessionDB
-from hermes_tui.conversation.loopback import DemoServer
+from hermes_tui.demo.model_server import DemoServer
 from tests.tui.running import drive, press, shown
 from tests.tui.talking import (
     OLD,
@@ -151,7 +151,7 @@ def test_new_ends_the_session_and_begins_another(path: Path, server: DemoServer)
     drive(chat_app(path, server, OLD), script)
     assert len(sessions(path)) == 2
     with SessionDB(path) as db:
-        assert db.session(OLD).ended_at is not None
+        assert db.store.sessions.get(OLD).ended_at is not None
         assert len(db.get_messages(OLD)) == 4
 
 

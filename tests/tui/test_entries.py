@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_store.overview import Entry, Heading
-from hermes_tui.entries import Entries
+from hermes_store.records.listing import Entry, Heading
+from hermes_tui.browse.list_ids import Entries
 
 ids = st.one_of(
     st.from_regex(r"2026\d{4}_\d{6}_[0-9a-f]{8}", fullmatch=True),

@@ -11,10 +11,11 @@ import pytest
 from textual.content import Content
 from textual.pilot import Pilot
 
-from hermes_store import SessionDB, messages, sessions
-from hermes_store.models import Edge
+from hermes_store import SessionDB
+from hermes_store.records.session import Edge
+from hermes_store.sessions import messages, sessions
 from hermes_store.store import Store
-from hermes_tui.choice import State
+from hermes_tui.opening import State
 from tests.support import raw
 from tests.tui.running import NOW, Typed, drive, main, make_app, page, press, text_of
 
@@ -159,7 +160,7 @@ def test_renaming_what_has_such_a_title(path: Path) -> None:
 
     drive(make_app(path), script)
     with Store(path, read_only=True) as store:
-        title = store.session(ID).title
+        title = store.sessions.get(ID).title
     assert title == "a␛[31m name"
 
 

@@ -15,14 +15,14 @@ from textual.widget import Widget
 from textual.widgets import Button
 
 from hermes_store.errors import ConfigError
+from hermes_tui.actions import ACTIONS, BY_ID, Action, Scope, bindings, checked, first_key, shown
 from hermes_tui.app import HermesApp
-from hermes_tui.keymap import ACTIONS, BY_ID, Action, Scope, bindings, checked, first_key, shown
-from hermes_tui.screens.browse import BrowseScreen
-from hermes_tui.screens.help import help_text
-from hermes_tui.widgets.lineage_tree import LineageTree
-from hermes_tui.widgets.search_bar import QueryInput
-from hermes_tui.widgets.session_list import SessionList
-from hermes_tui.widgets.transcript import Transcript
+from hermes_tui.browse.lineage_tree import LineageTree
+from hermes_tui.browse.screen import BrowseScreen
+from hermes_tui.browse.search_bar import QueryInput
+from hermes_tui.browse.session_list import SessionList
+from hermes_tui.dialogs.help import help_text
+from hermes_tui.transcript.view import Transcript
 from tests.tui.running import drive, listed, main, make_app, press
 from tests.tui.running import shown as on_screen
 
@@ -76,7 +76,7 @@ def test_bindings_carry_the_names() -> None:
 
 
 def test_the_palette_runs_every_action(sample: Path) -> None:
-    from hermes_tui.commands import Actions
+    from hermes_tui.dialogs.palette import Actions
 
     async def script(pilot: Pilot[Any]) -> None:
         ran = 0
@@ -95,7 +95,7 @@ def test_the_palette_runs_every_action(sample: Path) -> None:
 
 @pytest.mark.parametrize("name", ["resume", "quit-now"])
 def test_the_palette_leaves(sample: Path, name: str) -> None:
-    from hermes_tui.commands import Actions
+    from hermes_tui.dialogs.palette import Actions
 
     async def script(pilot: Pilot[Any]) -> None:
         hits = {hit.help: hit async for hit in Actions(main(pilot)).discover()}
@@ -107,7 +107,7 @@ def test_the_palette_leaves(sample: Path, name: str) -> None:
 
 
 def test_the_palette_finds_by_what_an_action_does(sample: Path) -> None:
-    from hermes_tui.commands import Actions
+    from hermes_tui.dialogs.palette import Actions
 
     async def script(pilot: Pilot[Any]) -> None:
         provider = Actions(main(pilot))

@@ -11,11 +11,12 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from hermes_store import SessionDB
-from hermes_store.overview import Hidden, ListRow
+from hermes_store.browse.api import Lists
+from hermes_store.records.listing import Hidden, ListRow
 from hermes_store.store import Store
 from hermes_tui.app import HermesApp
-from hermes_tui.choice import Choice, State
-from hermes_tui.widgets import session_list
+from hermes_tui.browse import session_list
+from hermes_tui.opening import Choice, State
 from tests.support import add
 from tests.tui import stock
 from tests.tui.running import NOW, drive, listed, main, make_app, press, shown, until
@@ -82,7 +83,7 @@ def test_what_another_deletes_goes_away(path: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "tab", "down")
         with Store(path) as store:
-            store.delete_conversation("two")
+            store.trash.delete_conversation("two")
         await until(pilot, lambda: listed(pilot) == ["three", "one"], "the shorter list")
         assert main(pilot).sessions.current_id() in ("three", "one")
 
@@ -92,15 +93,15 @@ def test_what_another_deletes_goes_away(path: Path) -> None:
 def test_only_rows_in_sight_are_read(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred thousand entries cost as many rows as the screen has, and some ahead."""
     asked: list[str] = []
-    read = Store.list_rows
+    read = Lists.rows
 
-    def counting(self: Store, ids: Sequence[str], *, now: float) -> list[ListRow]:
+    def counting(self: Lists, ids: Sequence[str], *, now: float) -> list[ListRow]:
         asked.extend(ids)
         return read(self, ids, now=now)
 
     async def script(pilot: Pilot[Any]) -> None:
         sessions = main(pilot).sessions
-        monkeypatch.setattr(Store, "list_rows", counting)
+        monkeypatch.setattr(Lists, "rows", counting)
         sessions.show_entries([f"entry-{number}" for number in range(100_000)])
         await press(pilot, "tab")
         most = sessions.size.height + 2 + 2 * session_list.AHEAD
@@ -117,7 +118,7 @@ def test_only_rows_in_sight_are_read(sample: Path, monkeypatch: pytest.MonkeyPat
 
 def test_hidden_ones_are_counted_and_one_key_away(sample: Path) -> None:
     with Store(sample, read_only=True) as store:
-        hidden = sum(store.hidden_counts(main_view()).values())
+        hidden = sum(store.lists.hidden_counts(main_view()).values())
 
     async def script(pilot: Pilot[Any]) -> None:
         before = len(listed(pilot))
@@ -133,7 +134,7 @@ def test_hidden_ones_are_counted_and_one_key_away(sample: Path) -> None:
 
 def main_view() -> Any:
     """Return the view that a browser begins with."""
-    from hermes_store.overview import View
+    from hermes_store.records.listing import View
 
     return View()
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hermes_store.store import Store
-from hermes_tui.choice import State
-from hermes_tui.screens import stats, trash
+from hermes_tui.dialogs import stats, trash
+from hermes_tui.opening import State
 from tests.tui import stock
 from tests.tui.conftest import Snap
 from tests.tui.running import Typed, make_app
@@ -123,8 +123,8 @@ def test_saved_searches_keep(sample: Path, snap: Snap) -> None:
 
 def test_saved_searches(sample: Path, snap: Snap) -> None:
     with Store(sample) as store:
-        store.save_search("deployments", "docker deploy after:30d")
-        store.save_search("[/b] odd", "source:telegram [bold]x")
+        store.saved_searches.save("deployments", "docker deploy after:30d")
+        store.saved_searches.save("[/b] odd", "source:telegram [bold]x")
     snap(make_app(sample), Typed("docker"), "ctrl+s")
 
 
@@ -162,7 +162,7 @@ def test_stats_of_a_year(sample: Path, snap: Snap) -> None:
 
 def test_tags(sample: Path, snap: Snap) -> None:
     with Store(sample) as store:
-        store.tag(TITLED.session_id or "", "work", "urgent")
+        store.marks.tag(TITLED.session_id or "", "work", "urgent")
     snap(make_app(sample, state=TITLED), "tab", "t")
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.overview import Grouping, Sort, View
+from hermes_store.records.listing import Grouping, Sort, View
 from hermes_store.store import Store
-from hermes_tui import themes
-from hermes_tui.choice import State
-from hermes_tui.screens import browse_search
+from hermes_tui.browse import search_pane
+from hermes_tui.opening import State
+from hermes_tui.presentation import themes
 from tests.store import newer
 from tests.support import add
 from tests.tui import stock
@@ -112,7 +112,7 @@ def test_searching(sample: Path, snap: Snap) -> None:
 
 
 def test_searching_ranked(sample: Path, snap: Snap, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browse_search, "PAUSE", 0.3)
+    monkeypatch.setattr(search_pane, "PAUSE", 0.3)
     snap(make_app(sample), "ctrl+o", Typed("docker"))
 
 
@@ -171,7 +171,7 @@ def test_sorted(sample: Path, snap: Snap, sort: Sort) -> None:
 
 def test_hidden_shown(sample: Path, snap: Snap) -> None:
     with Store(sample) as store:
-        store.archive("20260921_113524_8c72dd0c")
+        store.marks.archive("20260921_113524_8c72dd0c")
     snap(make_app(sample), "tab", "h")
 
 
@@ -181,8 +181,8 @@ def test_selected(sample: Path, snap: Snap) -> None:
 
 def test_marks(sample: Path, snap: Snap) -> None:
     with Store(sample) as store:
-        store.pin("20260921_122746_1b186aa4")
-        store.tag("20260921_113524_8c72dd0c", "work", "urgent")
+        store.marks.pin("20260921_122746_1b186aa4")
+        store.marks.tag("20260921_113524_8c72dd0c", "work", "urgent")
     snap(make_app(sample), "tab")
 
 

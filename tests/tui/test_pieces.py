@@ -14,8 +14,9 @@ from textual.worker import WorkerFailed
 
 from hermes_store.errors import ConfigError
 from hermes_store.version import __version__
-from hermes_tui import clipboard, themes
 from hermes_tui.app import write_crash_log
+from hermes_tui.presentation import themes
+from hermes_tui.widgets import clipboard
 from tests.tui import stock
 from tests.tui.running import drive, main, make_app, press
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from hermes_store.records.prune import PruneFilter
 from hermes_store.store import Store
-from hermes_store.upkeep import PruneFilter
-from hermes_tui.screens.progress import GivenUp, ProgressDialog, Work
+from hermes_tui.dialogs.progress import GivenUp, ProgressDialog, Work
 from tests.tui.running import NOW, drive, make_app, shown, until
 
 
@@ -35,8 +35,8 @@ def test_the_dialog_shows_how_far_it_is_and_goes_when_it_ends(sample: Path) -> N
 
 def test_a_prune_that_is_stopped_loses_nothing(sample: Path) -> None:
     with Store(sample) as store:
-        before = store.stats()
-        plan = store.plan_prune(PruneFilter(older_than_days=30), NOW)
+        before = store.upkeep.statistics()
+        plan = store.upkeep.plan_prune(PruneFilter(older_than_days=30), NOW)
         assert plan.sessions > 20
         work = Work("Cleaning up")
         steps = 0
@@ -49,10 +49,10 @@ def test_a_prune_that_is_stopped_loses_nothing(sample: Path) -> None:
             work.progress(what, done, total)
 
         with pytest.raises(GivenUp):
-            store.prune(plan, progress=progress)
-        left = store.stats().sessions
+            store.upkeep.prune(plan, progress=progress)
+        left = store.upkeep.statistics().sessions
         assert left > 0
-        while store.trash():
-            store.restore(store.trash()[0].id)
-        after = store.stats()
+        while store.trash.list():
+            store.trash.restore(store.trash.list()[0].id)
+        after = store.upkeep.statistics()
         assert (after.sessions, after.messages) == (before.sessions, before.messages)

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hermes_tui import blocks
-from hermes_tui.completion import VALUES, completed
-from hermes_tui.render import age, cut, fit, width_of
+from hermes_tui.browse.completion import VALUES, completed
+from hermes_tui.presentation import messages
+from hermes_tui.presentation.rows import age, cut, fit, width_of
 
 TEXTS = st.text(
     st.one_of(
@@ -46,7 +46,7 @@ def test_cut_is_exact(pieces: list[tuple[str, str]], width: int) -> None:
     st.integers(2, 40),
 )
 def test_wrapping_loses_nothing(text: str, room: int) -> None:
-    lines = list(blocks._wrapped(text, room))
+    lines = list(messages._wrapped(text, room))
     assert all(cell_len(line) <= room for line in lines)
     # At a break one space may go; everything else is there, in order.
     assert "".join(lines).replace(" ", "") == text.replace("\n", "").replace(" ", "")
@@ -56,7 +56,7 @@ def test_wrapping_loses_nothing(text: str, room: int) -> None:
 @given(TEXTS.filter(lambda text: "\n" not in text), st.integers(2, 40))
 def test_what_fits_is_not_broken(text: str, room: int) -> None:
     if cell_len(text) <= room:
-        assert list(blocks._wrapped(text, room)) == [text]
+        assert list(messages._wrapped(text, room)) == [text]
 
 
 @given(

@@ -11,13 +11,13 @@ from textual.pilot import Pilot
 
 from hermes_store import SessionDB
 from hermes_store.errors import StoreError
-from hermes_store.search.api import Request
-from hermes_store.search.results import Order, SearchResult
+from hermes_store.records.search import Order, Request, SearchResult
+from hermes_store.search.api import MessageSearch
 from hermes_store.store import Store
-from hermes_tui.choice import State
-from hermes_tui.screens import browse_search
-from hermes_tui.screens.browse import BrowseScreen
-from hermes_tui.workers import Stopped
+from hermes_tui.access import Stopped
+from hermes_tui.browse import search_pane
+from hermes_tui.browse.screen import BrowseScreen
+from hermes_tui.opening import State
 from tests.support import add
 from tests.tui import stock
 from tests.tui.running import (
@@ -40,7 +40,7 @@ def test_typing_filters_in_the_order_of_the_store(sample: Path) -> None:
         await press(pilot, *"docker")
         with Store(sample, read_only=True) as store:
             request = Request("docker", limit=40, grouped=True, typing=True, now=NOW)
-            wanted = [group.root_id for group in store.search(request).groups]
+            wanted = [group.root_id for group in store.search.run(request).groups]
         assert len(wanted) > 5
         assert listed(pilot) == wanted
         assert "newest first" in shown(pilot)
@@ -114,7 +114,7 @@ def test_who_has_opened_something_is_not_disturbed_by_ranking(sample: Path) -> N
 def test_more_results_come_when_the_end_is_near(
     sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(browse_search, "PAGE", 5)
+    monkeypatch.setattr(search_pane, "PAGE", 5)
 
     async def script(pilot: Pilot[Any]) -> None:
         screen = main(pilot)
@@ -160,13 +160,13 @@ def test_a_newer_question_ends_the_older_one(sample: Path) -> None:
 
 def _hold_searches(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Keep every search waiting until the event that is returned is set."""
-    released, search = threading.Event(), Store.search
+    released, search = threading.Event(), MessageSearch.run
 
-    def held(self: Store, request: Request) -> SearchResult:
+    def held(self: MessageSearch, request: Request) -> SearchResult:
         assert released.wait(PATIENCE)
         return search(self, request)
 
-    monkeypatch.setattr(Store, "search", held)
+    monkeypatch.setattr(MessageSearch, "run", held)
     return released
 
 
@@ -276,7 +276,7 @@ def test_a_search_that_fails_leaves_nothing_to_act_on(
         assert pressed.wait(PATIENCE)
         raise StoreError("The disk is gone.")
 
-    monkeypatch.setattr(Store, "search", fail)
+    monkeypatch.setattr(MessageSearch, "run", fail)
 
     async def script(pilot: Pilot[Any]) -> None:
         main(pilot).search_bar.text = "docker"
@@ -297,7 +297,7 @@ def test_only_the_last_of_fast_keys_is_shown(sample: Path, monkeypatch: pytest.M
     texts: list[tuple[str, str]] = []
     show = BrowseScreen._show
 
-    def spy(self: BrowseScreen, found: browse_search.Found, to_top: bool) -> None:
+    def spy(self: BrowseScreen, found: search_pane.Found, to_top: bool) -> None:
         show(self, found, to_top)
         if self.found is not None:
             texts.append((self.found.text, self.search_bar.text))
@@ -318,8 +318,8 @@ def test_only_the_last_of_fast_keys_is_shown(sample: Path, monkeypatch: pytest.M
 def test_up_at_the_top_goes_through_history(path: Path) -> None:
     stock.several(path, "one", "two", "three")
     with Store(path) as store:
-        store.remember_search("about one")
-        store.remember_search("about two")
+        store.saved_searches.remember("about one")
+        store.saved_searches.remember("about two")
 
     async def script(pilot: Pilot[Any]) -> None:
         bar, sessions = main(pilot).search_bar, main(pilot).sessions
@@ -346,7 +346,7 @@ def test_a_search_that_was_used_is_remembered(path: Path) -> None:
 
     drive(make_app(path), script)
     with Store(path) as store:
-        assert store.search_history() == ("about one",)
+        assert store.saved_searches.history() == ("about one",)
 
 
 def test_tab_completes_and_otherwise_moves(sample: Path) -> None:
@@ -371,8 +371,8 @@ def test_tab_completes_and_otherwise_moves(sample: Path) -> None:
 
 def test_models_and_tags_of_the_file_are_completed(sample: Path) -> None:
     with Store(sample) as store:
-        store.tag(stock.CHAIN, "weekend")
-        model = next(usage.model for usage in store.usage_by_model() if usage.model)
+        store.marks.tag(stock.CHAIN, "weekend")
+        model = next(usage.model for usage in store.upkeep.usage_by_model() if usage.model)
 
     async def script(pilot: Pilot[Any]) -> None:
         bar = main(pilot).search_bar
@@ -424,7 +424,7 @@ def test_enter_leaves_with_the_tip(sample: Path, focus: str) -> None:
     app = make_app(sample, state=State(session_id=stock.FAMILY))
     choice = drive(app, script)
     with Store(sample, read_only=True) as store:
-        tip = store.outline(stock.FAMILY).tip_id
+        tip = store.transcripts.outline(stock.FAMILY).tip_id
     assert tip != stock.FAMILY
     assert choice is not None
     assert (choice.session_id, choice.state) == (tip, State("", stock.FAMILY, "recap"))
@@ -437,14 +437,14 @@ def test_enter_on_a_segment_leaves_with_that_segment(sample: Path) -> None:
 
     choice = drive(make_app(sample, state=State(session_id=stock.FAMILY)), script)
     with Store(sample, read_only=True) as store:
-        segments = [each.session_id for each in store.outline(stock.FAMILY).segments]
+        segments = [each.session_id for each in store.transcripts.outline(stock.FAMILY).segments]
     assert choice is not None
     assert choice.session_id == segments[1]
 
 
 def test_a_saved_search_is_used(sample: Path) -> None:
     with Store(sample) as store:
-        store.save_search("deployments", "docker deploy")
+        store.saved_searches.save("deployments", "docker deploy")
 
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "f6", "enter")

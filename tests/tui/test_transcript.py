@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from hermes_store import SessionDB, messages, sessions
-from hermes_store.models import Message
-from hermes_store.store import Store
-from hermes_tui import blocks
-from hermes_tui.choice import State
+from hermes_store import SessionDB
+from hermes_store.records.message import Message
+from hermes_store.sessions import messages, sessions
+from hermes_store.sessions.api import Messages
+from hermes_tui.opening import State
+from hermes_tui.presentation import messages as blocks
 from tests.tui.running import NOW, Typed, drive, main, make_app, page, press, said, shown, until
 
 LONG = 20_000
@@ -180,9 +181,9 @@ def test_a_long_one_is_not_read_through(path: Path, monkeypatch: pytest.MonkeyPa
     talk(path, users([f"message number {place}" for place in range(LONG)]))
     read: list[int] = []
     laid_out: list[int] = []
-    by_id, lay_out = Store.messages_by_id, blocks.lay_out
+    by_id, lay_out = Messages.by_id, blocks.lay_out
 
-    def counting_read(self: Store, ids: Sequence[int]) -> list[Message]:
+    def counting_read(self: Messages, ids: Sequence[int]) -> list[Message]:
         read.extend(ids)
         return by_id(self, ids)
 
@@ -190,7 +191,7 @@ def test_a_long_one_is_not_read_through(path: Path, monkeypatch: pytest.MonkeyPa
         laid_out.append(message.id)
         return lay_out(message, *more)
 
-    monkeypatch.setattr(Store, "messages_by_id", counting_read)
+    monkeypatch.setattr(Messages, "by_id", counting_read)
     monkeypatch.setattr(blocks, "lay_out", counting_layout)
 
     async def script(pilot: Pilot[Any]) -> None:

@@ -40,10 +40,10 @@ def folder(path: Path) -> Path:
 
 @pytest.fixture
 def router(db: SessionDB, clock: Callable[[], float]) -> SessionRouter:
-    return SessionRouter(db, clock=clock)
+    return SessionRouter(db.store, clock=clock)
 
 
 def live_sessions(db: SessionDB) -> list[str]:
     """Return the ids of all sessions that have not ended."""
-    with db.database.read() as tx:
+    with db.store.database.read() as tx:
         return [row[0] for row in tx.rows("SELECT id FROM sessions WHERE ended_at IS NULL")]

@@ -41,9 +41,9 @@ def test_the_bot_remembers_across_runs(tmp_path: Path) -> None:
     (again,) = echo(tmp_path, "are you there?")
     assert session_of(again) == session_of(first[1]) == session_of(first[2])
     with SessionDB(tmp_path / "state.db") as db:
-        said = db.messages(session_of(again))
+        said = db.store.messages.of(session_of(again))
         assert [each.role for each in said] == ["user", "assistant"] * 3
-        assert db.session(session_of(again)).title == "my talk"
+        assert db.store.sessions.get(session_of(again)).title == "my talk"
     lines = (tmp_path / "sessions" / f"{session_of(again)}.jsonl").read_text().splitlines()
     assert len(lines) == 7
     listed = hermes(tmp_path, "sessions", "list", "--source", "telegram")

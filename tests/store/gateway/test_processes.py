@@ -10,7 +10,7 @@ import pytest
 
 from hermes_store import SessionDB
 from hermes_store.gateway import MessageSource, SessionRouter, Transcripts, build
-from hermes_store.gateway.reconcile import Difference, compare_all
+from hermes_store.gateway.transcript_sync import Difference, compare_all
 from tests.store import processes
 from tests.store.gateway.conftest import NOON, live_sessions
 
@@ -26,7 +26,7 @@ name = sys.argv[2]
 def note(session, reason):
     print("call", session.id, flush=True)
 with SessionDB(sys.argv[1], synchronous="NORMAL") as db:
-    router = SessionRouter(db, on_before_reset=note, clock=lambda: now)
+    router = SessionRouter(db.store, on_before_reset=note, clock=lambda: now)
     sources = [MessageSource(platform="telegram", chat_id=str(n)) for n in range({KEYS})]
     print("ready", flush=True)
     for phase in range(3):
@@ -71,7 +71,7 @@ def test_several_routers_never_make_two_live_sessions_for_one_key(tmp_path: Path
     assert set(calls.values()) == {1}
     with SessionDB(path) as db:
         assert db.session_count() == KEYS * 3
-        with db.database.read() as tx:
+        with db.store.database.read() as tx:
             found = list(compare_all(tx, tmp_path / "sessions"))
             assert {each.difference for each in found} == {Difference.NONE}
         assert len(found) == KEYS * 3
@@ -83,7 +83,7 @@ KILLED = f"""
 import os, shutil, signal, sys
 from pathlib import Path
 from hermes_store import SessionDB
-from hermes_store.config import GatewayConfig
+from hermes_store.config.settings import GatewayConfig
 from hermes_store.gateway import MessageSource, SessionRouter
 root, torn = Path(sys.argv[1]), sys.argv[2] == "torn"
 OPERATIONS = ("open", "write", "fsync", "fdatasync", "replace", "ftruncate", "close")
@@ -113,7 +113,7 @@ def work(home, last):
     note = lambda session, reason: db.append_message(session.id, "assistant", "noted")
     # A kill during the call holds the next message up for so long, and no longer.
     config = GatewayConfig(before_reset_seconds=1)
-    router = SessionRouter(db, config, on_before_reset=note, clock=lambda: now)
+    router = SessionRouter(db.store, config, on_before_reset=note, clock=lambda: now)
     guard(last)
     for step in range(2):
         for source in (alice, bob):
@@ -166,8 +166,8 @@ def _assert_usable(home: Path) -> None:
     ]
     with SessionDB(home / "state.db", synchronous="NORMAL") as db:
         for session_id, message_id in acknowledged:
-            assert int(message_id) in {each.id for each in db.messages(session_id)}
-        router = SessionRouter(db, clock=lambda: NOON + 2 * 86_400 + 60)
+            assert int(message_id) in {each.id for each in db.store.messages.of(session_id)}
+        router = SessionRouter(db.store, clock=lambda: NOON + 2 * 86_400 + 60)
         for source in sources:
             routed = router.incoming(source, "I am back")
             router.save(routed, "user", "I am back")
@@ -176,7 +176,7 @@ def _assert_usable(home: Path) -> None:
         entries = json.loads(index.read_text())
         assert set(entries) == {build(source) for source in sources}
         for path in folder.glob("*.jsonl"):
-            db.import_file(path)
-        with db.database.read() as tx:
+            db.store.transfer.import_file(path)
+        with db.store.database.read() as tx:
             differences = {each.difference for each in compare_all(tx, folder)}
         assert differences == {Difference.NONE}

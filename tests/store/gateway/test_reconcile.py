@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.doctor import Finding, Health, examine
 from hermes_store.gateway import Routed, SessionRouter
-from hermes_store.gateway.reconcile import Difference, compare
+from hermes_store.gateway.transcript_sync import Difference, compare
+from hermes_store.records.report import Finding, Health
+from hermes_store.upkeep.doctor import examine
 from tests.cli.command import hermes
 from tests.store.gateway.conftest import ALICE, BOB
 
@@ -48,7 +49,7 @@ def test_without_a_gateway_there_is_nothing_to_say(db: SessionDB, path: Path) ->
 def test_messages_that_only_the_transcript_has(
     db: SessionDB, path: Path, talk: Routed, router: SessionRouter, home: Path
 ) -> None:
-    with db.database.write() as tx:
+    with db.store.database.write() as tx:
         tx.run("DELETE FROM messages WHERE content <> 'message 0'")
         tx.run("UPDATE sessions SET message_count = 1")
     (found,) = transcripts(path)
@@ -58,7 +59,7 @@ def test_messages_that_only_the_transcript_has(
     sick = hermes(home, "sessions", "doctor")
     assert (sick.code, f"import {file}" in sick.out) == (1, True)
     assert hermes(home, "sessions", "import", str(file)).code == 0
-    assert [each.content for each in db.messages(talk.session_id)] == [
+    assert [each.content for each in db.store.messages.of(talk.session_id)] == [
         "message 0", "message 1", "message 2"
     ]  # fmt: skip
     assert hermes(home, "sessions", "doctor").code == 0
@@ -89,7 +90,7 @@ def test_a_line_that_was_cut_off(
     assert "end in a line that was cut off" in found.explanation
     assert "cut off" in hermes(home, "sessions", "import", str(file)).err
     assert [each.health for each in transcripts(path)] == [Health.GOOD]
-    assert len(db.messages(talk.session_id)) == 3
+    assert len(db.store.messages.of(talk.session_id)) == 3
 
 
 def test_a_transcript_without_a_session(
@@ -99,17 +100,17 @@ def test_a_transcript_without_a_session(
     orphan, route = transcripts(path)
     assert "belong to sessions that the database does not have" in orphan.explanation
     assert "1 chats lead to sessions that are gone" in route.explanation
-    db.import_file(router.transcripts.path(talk.session_id))
+    db.store.transfer.import_file(router.transcripts.path(talk.session_id))
     assert [each.health for each in transcripts(path)] == [Health.GOOD]
-    assert len(db.messages(talk.session_id)) == 3
+    assert len(db.store.messages.of(talk.session_id)) == 3
 
 
 def test_what_is_in_the_trash_is_no_orphan(
     db: SessionDB, path: Path, talk: Routed, folder: Path
 ) -> None:
-    db.delete_conversation(talk.session_id, folder, force=True)
+    db.store.trash.delete_conversation(talk.session_id, folder, force=True)
     assert [each.what for each in transcripts(path)] == ["routing"]
-    db.restore()
+    db.store.trash.restore()
     assert [each.health for each in transcripts(path)] == [Health.GOOD]
 
 
@@ -152,7 +153,7 @@ def test_a_file_elsewhere_is_never_changed(
     outside.parent.mkdir()
     outside.write_text("".join(inside.read_text().splitlines(keepends=True)[:2]) + '{"torn')
     before = outside.read_bytes()
-    db.import_file(outside)
+    db.store.transfer.import_file(outside)
     assert outside.read_bytes() == before
-    with db.database.read() as tx:
+    with db.store.database.read() as tx:
         assert compare(tx, outside).difference is Difference.BEHIND

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hermes_store.config import GatewayConfig, ResetPolicy
+from hermes_store.config.settings import GatewayConfig, ResetPolicy
 from hermes_store.errors import ConfigError
-from hermes_store.gateway.reset import ResetReason, due, last_boundary, policy_for, zone_of
+from hermes_store.gateway.reset_policy import ResetReason, due, last_boundary, policy_for, zone_of
 
 BERLIN = ZoneInfo("Europe/Berlin")
 # Changes at 2:00 and at midnight, by half an hour, over a whole day, and never.

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hermes_store import Edge, SessionDB
-from hermes_store.config import Config, GatewayConfig, ResetPolicy, parse
+from hermes_store.config.settings import Config, GatewayConfig, ResetPolicy, parse
 from hermes_store.gateway import (
     MessageSource,
     Outcome,
@@ -20,7 +20,7 @@ from hermes_store.gateway import (
     build,
     previous_session_id,
 )
-from hermes_store.models import Session
+from hermes_store.records.session import Session
 from tests.store import newer
 from tests.store.gateway.conftest import ALICE, BOB, NOON, Clock, live_sessions
 
@@ -42,7 +42,7 @@ def test_a_session_knows_where_it_came_from(db: SessionDB, router: SessionRouter
     assert session is not None
     assert (session.source, session.user_id, session.started_at) == ("telegram", "alice", NOON)
     assert session.parent_session_id is None
-    assert [each.tip.id for each in db.conversations()] == [session.id]
+    assert [each.tip.id for each in db.store.lists.conversations()] == [session.id]
 
 
 def test_idle_conversations_begin_anew_and_are_linked(
@@ -53,19 +53,19 @@ def test_idle_conversations_begin_anew_and_are_linked(
     second = router.incoming(ALICE)
     assert (second.outcome, second.reset_reason) == (Outcome.RESET, ResetReason.IDLE)
     assert second.previous_id == first.session_id
-    ended = db.session(first.session_id)
+    ended = db.store.sessions.get(first.session_id)
     assert (ended.end_reason, ended.ended_at) == ("session_reset", clock.now)
     assert second.session is not None
     assert previous_session_id(second.session) == first.session_id
     # Both stand in the list: the new one is no part of the old one.
-    assert len(db.conversations()) == 2
+    assert len(db.store.lists.conversations()) == 2
     assert live_sessions(db) == [second.session_id]
     assert router.incoming(ALICE).session_id == second.session_id
 
 
 def test_the_daily_hour_in_the_zone_of_the_settings(db: SessionDB, clock: Clock) -> None:
     config = GatewayConfig(session_reset=ResetPolicy(mode="daily", at_hour=17), timezone="Etc/UTC")
-    router = SessionRouter(db, config, clock=clock)
+    router = SessionRouter(db.store, config, clock=clock)
     first = router.incoming(ALICE)  # 14:13
     clock.now = NOON + 2 * 3600
     assert router.incoming(ALICE).session_id == first.session_id
@@ -79,7 +79,7 @@ def test_policies_by_platform_and_kind(db: SessionDB, clock: Clock) -> None:
         "gateway:\n  reset_by_type: {group: {mode: idle, idle_minutes: 5}}\n"
         "  reset_by_platform: {sms: {mode: idle, idle_minutes: 1}}\n"
     )
-    router = SessionRouter(db, parse(text, Path("config.yaml")), clock=clock)
+    router = SessionRouter(db.store, parse(text, Path("config.yaml")), clock=clock)
     sms = MessageSource(platform="sms", chat_id="1")
     for source in (ALICE, BOB, sms):
         router.incoming(source)
@@ -93,10 +93,10 @@ def test_policies_by_platform_and_kind(db: SessionDB, clock: Clock) -> None:
 
 
 def test_settings_change_who_shares(db: SessionDB) -> None:
-    shared = SessionRouter(db, Config(gateway=GatewayConfig(group_sessions_per_user=False)))
+    shared = SessionRouter(db.store, Config(gateway=GatewayConfig(group_sessions_per_user=False)))
     carol = MessageSource(platform="discord", chat_type="group", chat_id="9:9", user_id="carol")
     assert shared.incoming(BOB).session_id == shared.incoming(carol).session_id
-    apart = SessionRouter(db)
+    apart = SessionRouter(db.store)
     assert apart.incoming(BOB).session_id != apart.incoming(carol).session_id
 
 
@@ -109,13 +109,13 @@ def test_what_was_said_counts_as_activity(
     # Over a day after the message, but within the idle time of the answer, and before 4 o'clock.
     clock.now = NOON + DAY + 60
     policy = GatewayConfig(session_reset=ResetPolicy(mode="idle", idle_minutes=1440))
-    again = SessionRouter(db, policy, clock=clock).incoming(ALICE)
+    again = SessionRouter(db.store, policy, clock=clock).incoming(ALICE)
     assert (again.outcome, again.session_id) == (Outcome.CONTINUED, first.session_id)
 
 
 def test_background_work_keeps_a_session(db: SessionDB, clock: Clock) -> None:
     busy = {"now": True}
-    router = SessionRouter(db, has_background_work=lambda _: busy["now"], clock=clock)
+    router = SessionRouter(db.store, has_background_work=lambda _: busy["now"], clock=clock)
     first = router.incoming(ALICE)
     clock.now += 30 * DAY
     assert router.incoming(ALICE).session_id == first.session_id
@@ -143,10 +143,10 @@ def test_the_owner_gets_one_call_before_a_reset(db: SessionDB, clock: Clock) -> 
     calls: list[tuple[str, ResetReason, bool]] = []
 
     def remember(session: Session, reason: ResetReason) -> None:
-        calls.append((session.id, reason, db.session(session.id).ended_at is None))
+        calls.append((session.id, reason, db.store.sessions.get(session.id).ended_at is None))
         db.append_message(session.id, "assistant", "I noted that.", timestamp=clock.now)
 
-    router = SessionRouter(db, on_before_reset=remember, clock=clock)
+    router = SessionRouter(db.store, on_before_reset=remember, clock=clock)
     first = router.incoming(ALICE)
     for _ in range(3):
         router.incoming(ALICE)
@@ -167,7 +167,7 @@ def test_a_call_that_fails_does_not_hold_up_the_reset(
     def fail(session: Session, reason: ResetReason) -> None:
         raise OSError("no room for memories")
 
-    router = SessionRouter(db, on_before_reset=fail, clock=clock)
+    router = SessionRouter(db.store, on_before_reset=fail, clock=clock)
     router.incoming(ALICE)
     clock.now += 2 * DAY
     with caplog.at_level(logging.WARNING):
@@ -179,7 +179,7 @@ def test_a_call_that_hangs_is_left_behind(db: SessionDB, clock: Clock) -> None:
     let_go = threading.Event()
     config = GatewayConfig(before_reset_seconds=0)
     router = SessionRouter(
-        db, config, on_before_reset=lambda _session, _reason: let_go.wait(), clock=clock
+        db.store, config, on_before_reset=lambda _session, _reason: let_go.wait(), clock=clock
     )
     router.incoming(ALICE)
     clock.now += 2 * DAY
@@ -198,7 +198,7 @@ def test_messages_during_the_call_wait_for_the_new_session(db: SessionDB, clock:
         entered.set()
         let_go.wait(30)
 
-    router = SessionRouter(db, on_before_reset=remember, clock=clock)
+    router = SessionRouter(db.store, on_before_reset=remember, clock=clock)
     router.incoming(ALICE)
     clock.now += 2 * DAY
     found: list[str] = []
@@ -241,7 +241,7 @@ def test_a_session_that_another_program_ended_is_taken_up(
     db.end_session(first.session_id, reason)
     again = router.incoming(ALICE)
     assert again.session_id == first.session_id
-    assert db.session(first.session_id).ended_at is None
+    assert db.store.sessions.get(first.session_id).ended_at is None
 
 
 @pytest.mark.parametrize("reason", ["session_reset", "new_session"])
@@ -252,19 +252,19 @@ def test_a_session_that_was_left_on_purpose_is_not(
     db.end_session(first.session_id, reason)
     second = router.incoming(ALICE)
     assert (second.outcome, second.previous_id) == (Outcome.CREATED, first.session_id)
-    assert db.session(first.session_id).end_reason == reason
+    assert db.store.sessions.get(first.session_id).end_reason == reason
 
 
 def test_a_compressed_session_goes_on_in_its_continuation(
     db: SessionDB, router: SessionRouter, clock: Clock, folder: Path
 ) -> None:
     first = router.incoming(ALICE)
-    with db.database.write() as tx:
+    with db.store.database.write() as tx:
         tx.run(
             "UPDATE sessions SET ended_at = ?, end_reason = 'compression' WHERE id = ?",
             (NOON + 1, first.session_id),
         )
-    db.start_session("tip", "telegram", parent_session_id=first.session_id,
+    db.store.sessions.start("tip", "telegram", parent_session_id=first.session_id,
                      edge=Edge.COMPRESSION, started_at=NOON + 2)  # fmt: skip
     clock.now += 60
     assert router.incoming(ALICE).session_id == "tip"
@@ -277,7 +277,7 @@ def test_keys_of_hermes_with_colons_are_found(
     db: SessionDB, router: SessionRouter, folder: Path
 ) -> None:
     room = MessageSource(platform="matrix", chat_type="group", chat_id="!a:b.c", user_id="@u:b.c")
-    db.start_session("theirs", "matrix", started_at=NOON - 5)
+    db.store.sessions.start("theirs", "matrix", started_at=NOON - 5)
     key = "agent:main:matrix:group:!a:b.c:@u:b.c"
     entry = {"session_key": key, "session_id": "theirs", "updated_at": "2026-09-21T14:13:00"}
     folder.mkdir()
@@ -290,12 +290,12 @@ def test_keys_of_hermes_with_colons_are_found(
 def test_a_file_of_a_newer_hermes_gets_its_columns(tmp_path: Path) -> None:
     newer.make(tmp_path / "state.db")
     with SessionDB(tmp_path / "state.db") as db:
-        with db.database.write() as tx:
+        with db.store.database.write() as tx:
             for name in ("session_key", "chat_id", "chat_type", "thread_id", "origin_json"):
                 tx.run(f"ALTER TABLE sessions ADD COLUMN {name} TEXT")
-        router = SessionRouter(db)
+        router = SessionRouter(db.store)
         found = router.incoming(BOB)
-        with db.database.read() as tx:
+        with db.store.database.read() as tx:
             row = tx.one(
                 "SELECT session_key, chat_id, chat_type, origin_json FROM sessions WHERE id = ?",
                 (found.session_id,),
@@ -321,7 +321,7 @@ def test_a_title_waits_until_its_session_exists(db: SessionDB, router: SessionRo
     assert db.session_count() == 0
     assert "will be called 'My Research'" in titled(router, "/title")
     # Another process begins the session.
-    session = SessionRouter(db).incoming(ALICE, "hello").session
+    session = SessionRouter(db.store).incoming(ALICE, "hello").session
     assert session is not None
     assert session.title == "My Research"
     assert "is called 'My Research'" in titled(router, "/title")
@@ -333,12 +333,12 @@ def test_a_title_is_given_at_once_to_a_session_that_exists(
     session_id = router.incoming(BOB).session_id
     assert "no title yet" in titled(router, "/title", BOB)
     assert "'部署 plan'" in titled(router, "/TITLE@my_bot 部署 plan", BOB)
-    assert db.session(session_id).title == "部署 plan"
+    assert db.store.sessions.get(session_id).title == "部署 plan"
 
 
 def test_titles_that_cannot_be_given_are_answered(db: SessionDB, router: SessionRouter) -> None:
-    db.start_session("other", "cli")
-    db.rename("other", "taken")
+    db.store.sessions.start("other", "cli")
+    db.store.sessions.rename("other", "taken")
     assert "belongs to session other" in titled(router, "/title taken")
     assert "at most 100" in titled(router, "/title " + "x" * 101)
     router.incoming(ALICE)
@@ -350,8 +350,8 @@ def test_a_waiting_title_that_was_taken_meanwhile_gets_a_number(
     db: SessionDB, router: SessionRouter
 ) -> None:
     titled(router, "/title plan")
-    db.start_session("other", "cli")
-    db.rename("other", "plan")
+    db.store.sessions.start("other", "cli")
+    db.store.sessions.rename("other", "plan")
     session = router.incoming(ALICE).session
     assert session is not None
     assert session.title == "plan #2"
@@ -368,7 +368,7 @@ def test_a_title_after_a_long_pause_is_for_the_new_conversation(
         Outcome.RESET,
         "fresh start",
     )
-    assert db.session(first.session_id).title is None
+    assert db.store.sessions.get(first.session_id).title is None
 
 
 @pytest.mark.parametrize("text", ["/titles x", "say /title x", "/title_x", "title x", ""])
@@ -385,7 +385,7 @@ def test_messages_are_saved_twice(db: SessionDB, router: SessionRouter) -> None:
     router.save(found, "user", "List the files. 部署")
     router.save(found, "assistant", None, tool_calls=calls, reasoning="Look.")
     router.save(found, "tool", "a\nb", tool_name="terminal", tool_call_id="c1")
-    said = db.messages(found.session_id)
+    said = db.store.messages.of(found.session_id)
     assert [each.role for each in said] == ["user", "assistant", "tool"]
     written = router.transcripts.read(found.session_id)
     assert written.meta is not None

@@ -19,8 +19,8 @@ from hermes_store.gateway import (
     Routes,
     SessionRouter,
     build,
-    locking,
-    routing,
+    file_lock,
+    routing_file,
 )
 from tests.store.gateway.conftest import ALICE, BOB, NOON, Clock, live_sessions
 from tests.store.gateway.test_keys import IDS
@@ -71,7 +71,7 @@ def test_the_file_is_what_hermes_writes(router: SessionRouter, folder: Path) -> 
         "telegram", "dm", "Alice"
     )  # fmt: skip
     assert {"created_at", "updated_at", "total_tokens", "suspended", "cost_status"} <= set(entry)
-    assert entry["updated_at"] == routing.local_time(NOON)
+    assert entry["updated_at"] == routing_file.local_time(NOON)
     text = file(folder).read_text("utf-8")
     assert text == json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     assert file(folder).stat().st_mode & 0o777 == 0o600
@@ -80,7 +80,7 @@ def test_the_file_is_what_hermes_writes(router: SessionRouter, folder: Path) -> 
 def test_what_is_not_known_is_kept(
     db: SessionDB, router: SessionRouter, folder: Path, clock: Clock
 ) -> None:
-    db.start_session("theirs", "telegram", started_at=NOON - 10)
+    db.store.sessions.start("theirs", "telegram", started_at=NOON - 10)
     folder.mkdir()
     file(folder).write_text(json.dumps(THEIRS), "utf-8")
     assert router.incoming(ALICE).session_id == "theirs"
@@ -138,7 +138,7 @@ def test_what_can_be_read_of_a_torn_file_is_kept(
     db: SessionDB, router: SessionRouter, folder: Path
 ) -> None:
     """Sessions that real Hermes began are in no other place."""
-    db.start_session("theirs", "telegram", started_at=NOON - 10)
+    db.store.sessions.start("theirs", "telegram", started_at=NOON - 10)
     folder.mkdir()
     text = json.dumps(THEIRS, indent=2)
     file(folder).write_text(text[: text.index("slack")], "utf-8")
@@ -153,7 +153,7 @@ def test_a_missing_file_is_rebuilt_from_the_database(
     before = {source: router.incoming(source).session_id for source in (ALICE, BOB)}
     clock.now += 60
     file(folder).unlink()
-    fresh = SessionRouter(db, clock=clock)
+    fresh = SessionRouter(db.store, clock=clock)
     assert {source: fresh.incoming(source).session_id for source in before} == before
     assert entries(folder)[build(BOB)]["origin"] == BOB.origin()
     assert aside(folder) == []
@@ -193,7 +193,7 @@ def test_an_entry_that_a_person_removed_leads_to_the_same_session(
 
 
 def test_changes_of_another_process_are_seen(db: SessionDB, router: SessionRouter) -> None:
-    other = SessionRouter(db, clock=lambda: NOON)
+    other = SessionRouter(db.store, clock=lambda: NOON)
     for number in range(5):
         source = MessageSource(platform="sms", chat_id=str(number))
         one, two = (router, other) if number % 2 else (other, router)
@@ -249,7 +249,7 @@ def test_a_moment_that_hermes_wrote_later_counts(folder: Path) -> None:
     with Routes(folder, dict).changing() as found:
         found["k"] = Route.new("k", "s", NOON, {})
     later = entries(folder)
-    later["k"]["updated_at"] = routing.local_time(NOON + 12.5)
+    later["k"]["updated_at"] = routing_file.local_time(NOON + 12.5)
     file(folder).write_text(json.dumps(later), "utf-8")
     read = Routes(folder, dict).get("k")
     assert read is not None
@@ -259,10 +259,10 @@ def test_a_moment_that_hermes_wrote_later_counts(folder: Path) -> None:
 def test_a_lock_that_is_never_given_back_is_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with (
-        locking.locked(path),
+        file_lock.locked(path),
         pytest.raises(StoreError, match="Another program has held"),
-        locking.locked(path, patience=0.05),
+        file_lock.locked(path, patience=0.05),
     ):
         pass
-    with locking.locked(path, patience=0):
+    with file_lock.locked(path, patience=0):
         pass

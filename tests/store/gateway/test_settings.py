@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_store.config import Config, GatewayConfig, ResetPolicy, parse
+from hermes_store.config.settings import Config, GatewayConfig, ResetPolicy, parse
 from hermes_store.errors import ConfigError
 from tests.cli.command import hermes
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.overview import View
-from hermes_store.sources import KNOWN, describe, known_name
-from hermes_store.upkeep import PruneFilter
+from hermes_store.records.listing import View
+from hermes_store.records.prune import PruneFilter
+from hermes_store.records.sources import KNOWN, describe, known_name
 from tests.cli.command import hermes
 from tests.support import LONG_AGO, add
 
@@ -44,7 +44,8 @@ def test_all_are_known_by_three_names() -> None:
 def test_an_unknown_source_passes_through() -> None:
     assert known_name("carrier-pigeon") == "carrier-pigeon"
     assert known_name(None) is None
-    assert describe("carrier-pigeon")[:2] == ("carrier-pigeon", "carrier-pigeon")
+    unknown = describe("carrier-pigeon")
+    assert (unknown.name, unknown.label) == ("carrier-pigeon", "carrier-pigeon")
 
 
 def test_the_list_has_a_column_for_them(full: Path) -> None:
@@ -66,7 +67,7 @@ def test_a_search_can_ask_for_one(db: SessionDB, name: str) -> None:
     for each in (*NAMES, "carrier-pigeon"):
         add(db, f"s-{each}", "said", source=each)
     for typed in {name, describe(name).short if name in KNOWN else name}:
-        hits = db.search(f"said source:{typed}").hits
+        hits = db.store.search.run(f"said source:{typed}").hits
         assert {hit.session_id for hit in hits} == {f"s-{name}"}
 
 
@@ -79,20 +80,24 @@ def test_both_spellings_of_one_are_found(tmp_path: Path, typed: str) -> None:
             add(db, f"s-{each}", "said", source=each, at=LONG_AGO, ended=LONG_AGO + 2)
         name = known_name(typed)
         assert name is not None
-        assert {hit.session_id for hit in db.search(f'said source:"{typed}"').hits} == both
+        assert {
+            hit.session_id for hit in db.store.search.run(f'said source:"{typed}"').hits
+        } == both
         assert {found["id"] for found in db.search_sessions(source=name)} == both
         assert {found["id"] for found in db.list_sessions_rich(source=name)} == both
         others = db.list_sessions_rich(exclude_sources=[name])
         assert [each["id"] for each in others] == ["s-api"]
-        assert set(db.list_entries(View(source=name), now=LONG_AGO)) == both
+        assert set(db.store.lists.entries(View(source=name), now=LONG_AGO)) == both
         assert db.session_count(source=name) == 2
         found = db.search_messages("said", source_filter=[name])
         assert {hit["session_id"] for hit in found} == both
         found = db.search_messages("said", exclude_sources=[name])
         assert [hit["session_id"] for hit in found] == ["s-api"]
-        plan = db.plan_prune(PruneFilter(older_than_days=1, source=name), now=LONG_AGO + 9 * 86_400)
+        plan = db.store.upkeep.plan_prune(
+            PruneFilter(older_than_days=1, source=name), now=LONG_AGO + 9 * 86_400
+        )
         assert {row.root_id for row in plan.rows} == both
-        assert db.insights(days=1, source=name, now=LONG_AGO + 60).sessions == 2
+        assert db.store.upkeep.insights(days=1, source=name, now=LONG_AGO + 60).sessions == 2
     listed = hermes(tmp_path, "sessions", "list", "--source", typed, "--json").json()
     assert {each["id"] for each in listed["sessions"]} == both
     assert describe("api_server").short == "api"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hermes_store import SessionDB
 from hermes_store.errors import InvalidInput
 from hermes_store.gateway import Outcome, Routed, SessionRouter, Transcripts
-from hermes_store.gateway.reconcile import Difference, compare
+from hermes_store.gateway.transcript_sync import Difference, compare
 from tests.store.gateway.conftest import ALICE
 
 
@@ -31,7 +31,7 @@ def contents(router: SessionRouter, routed: Routed) -> list[object]:
 
 
 def difference(db: SessionDB, path: Path) -> Difference:
-    with db.database.read() as tx:
+    with db.store.database.read() as tx:
         return compare(tx, path).difference
 
 
@@ -86,7 +86,7 @@ def test_what_a_crash_kept_from_a_transcript_comes_with_the_next_message(
     router.save(talk, "assistant", "I am back")
     said = ["hello", "hi there", "saved, and then the power went", "I am back"]
     assert contents(router, talk) == said
-    fresh = SessionRouter(db)
+    fresh = SessionRouter(db.store)
     db.append_message(talk.session_id, "user", "again")
     fresh.save(talk, "assistant", "yes")
     assert contents(router, talk) == [*said, "again", "yes"]
@@ -99,7 +99,7 @@ def test_a_transcript_that_says_something_else_is_kept(
     other = path.read_text().replace("hello", "goodbye")
     path.write_text(other)
     with caplog.at_level(logging.WARNING):
-        SessionRouter(db).save(talk, "user", "go on")
+        SessionRouter(db.store).save(talk, "user", "go on")
     assert path.read_text().startswith(other)
     assert contents(router, talk) == ["goodbye", "hi there", "go on"]
     assert "does not say what the database has" in caplog.text
@@ -155,8 +155,10 @@ def test_anything_that_was_said_can_be_imported_again(
     assert difference(db, path) is Difference.NONE
     copy = tmp_path / "copies" / f"{first.session_id}.db"
     with SessionDB(copy) as other:
-        other.import_file(path)
-        found = [(each.role, each.content) for each in other.messages(first.session_id)]
-        assert found == [(each.role, each.content) for each in db.messages(first.session_id)]
-        times = [each.timestamp for each in other.messages(first.session_id)]
-        assert times == [each.timestamp for each in db.messages(first.session_id)]
+        other.store.transfer.import_file(path)
+        found = [(each.role, each.content) for each in other.store.messages.of(first.session_id)]
+        assert found == [
+            (each.role, each.content) for each in db.store.messages.of(first.session_id)
+        ]
+        times = [each.timestamp for each in other.store.messages.of(first.session_id)]
+        assert times == [each.timestamp for each in db.store.messages.of(first.session_id)]

@@ -10,11 +10,13 @@ from typing import Any
 import apsw
 from hypothesis import strategies as st
 
-from hermes_store import Store, messages, sessions
-from hermes_store.database.transaction import Transaction
-from hermes_store.search.api import Request
-from hermes_store.search.query import Span, Text
-from hermes_store.search.terms import Kind, Leaf, analyse, tokenizer
+from hermes_store import Store
+from hermes_store.engines.sqlite.tokenizer import tokenizer
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records.search import Request, Span
+from hermes_store.search.query_tree import Text
+from hermes_store.search.words import Kind, Leaf, analyse
+from hermes_store.sessions import messages, sessions
 from tests.support import LONG_AGO
 
 FRAGMENTS = (
@@ -198,7 +200,7 @@ def found(store: Store, text: str, *, limit: int = 60) -> list[int]:
     ids: list[int] = []
     while True:
         request = Request(text, limit=limit, offset=len(ids), relax=False, count=False, seconds=60)
-        result = store.search(request)
+        result = store.search.run(request)
         assert not result.partial
         ids += [hit.message_id for hit in result.hits]
         if len(result.hits) < limit:

@@ -10,8 +10,8 @@ from typing import Any
 import apsw
 
 from hermes_store import Store
-from hermes_store.database import fulltext, schema
-from hermes_store.search import run, vocabulary
+from hermes_store.engines.sqlite import fulltext, schema, side_index
+from hermes_store.search import run
 from tests.store.search.corpus import fill
 
 Messages = Sequence[Mapping[str, Any]]
@@ -50,7 +50,7 @@ def make_inline(path: Path) -> None:
 
 def write(path: Path, said: Messages) -> None:
     """Put messages into a file, through whatever triggers it has."""
-    with Store(path, synchronous="NORMAL") as store, store._db.write() as tx:
+    with Store(path, synchronous="NORMAL") as store, store.database.write() as tx:
         fill(tx, said)
 
 
@@ -68,14 +68,14 @@ def changing(path: Path) -> Iterator[apsw.Connection]:
 def external(path: Path, said: Messages) -> Store:
     write(path, said)
     store = Store(path)
-    assert store.prepare_search()
+    assert store.search.prepare()
     return store
 
 
 def unlisted(path: Path, said: Messages) -> Store:
     """The list of words cannot be had: its place is taken."""
     write(path, said)
-    vocabulary.path_for(path).mkdir()
+    side_index.path_for(path).mkdir()
     return Store(path)
 
 
@@ -83,8 +83,8 @@ def behind(path: Path, said: Messages) -> Store:
     """Some messages came after the list of words was made."""
     write(path, said[: len(said) // 2])
     store = Store(path)
-    assert store.prepare_search()
-    with store._db.write() as tx:
+    assert store.search.prepare()
+    with store.database.write() as tx:
         fill(tx, said[len(said) // 2 :], at=2_000_000_000.0)
     return store
 
@@ -98,7 +98,7 @@ def inline(path: Path, said: Messages) -> Store:
     make_inline(path)
     write(path, said)
     store = Store(path, read_only=True)
-    assert store.prepare_search()
+    assert store.search.prepare()
     return store
 
 
@@ -126,7 +126,7 @@ def rebuilding(path: Path, said: Messages) -> Store:
         finally:
             fulltext.STEP_ROWS = step
     store = Store(path, read_only=True)
-    assert store.prepare_search()
+    assert store.search.prepare()
     return store
 
 
@@ -140,4 +140,4 @@ LAYOUTS: dict[str, Layout] = {
     "no index": without_index,
     "rebuilding": rebuilding,
 }
-TAIL_MODULES = (vocabulary, run)
+TAIL_MODULES = (side_index, run)

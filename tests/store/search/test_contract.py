@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from hermes_store import SessionDB, messages
+from hermes_store import SessionDB
+from hermes_store.sessions import messages
 from tests.support import LONG_AGO, add
 
 CALLS = [{"id": "1", "function": {"name": "terminal", "arguments": '{"command": "ls"}'}}]

@@ -13,11 +13,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hermes_store import Store
-from hermes_store.content import MARKER
-from hermes_store.search import api, plan, run
-from hermes_store.search.api import Request
-from hermes_store.search.results import Order
-from hermes_store.search.vocabulary import Vocabulary
+from hermes_store.engines.sqlite.side_index import SideIndex
+from hermes_store.records.content import MARKER
+from hermes_store.records.search import Order, Request
+from hermes_store.search import plan, run, search
 from tests.store.search import corpus
 from tests.store.search.corpus import Judge, found
 from tests.store.search.layouts import LAYOUTS, TAIL_MODULES
@@ -37,7 +36,7 @@ def case(
     """The same messages in one layout after the other, and what a plain scan says of them."""
     path = tmp_path_factory.mktemp("layout") / "state.db"
     with LAYOUTS[request.param](path, corpus.some_messages(SEED, MESSAGES)) as store:
-        with store._db.read() as tx:
+        with store.database.read() as tx:
             said = corpus.scan(tx)
         yield store, Judge(said)
 
@@ -90,7 +89,7 @@ def test_small_limits_change_nothing(
     monkeypatch.setattr(plan, "MAX_TERMS", 5)
     monkeypatch.setattr(run, "SCAN_STEP", 20)
     with LAYOUTS[name](tmp_path / "state.db", corpus.some_messages(SEED + 1, MESSAGES)) as store:
-        with store._db.read() as tx:
+        with store.database.read() as tx:
             judge = Judge(corpus.scan(tx))
         assert not complaints(store, judge, corpus.some_needles(judge.said, SEED, NEEDLES))
 
@@ -109,11 +108,11 @@ def test_a_beginning_of_very_many_words_is_found_in_new_and_old_messages(
     with LAYOUTS[name](tmp_path / "state.db", said) as store:
         for text in ("sna", "taken snap"):
             asked = Request(text, typing=True, limit=200)
-            result = store.search(asked)
+            result = store.search.run(asked)
             assert [hit.message_id for hit in result.hits] == wanted[::-1]
-            oldest = store.search(replace(asked, order=Order.OLDEST))
+            oldest = store.search.run(replace(asked, order=Order.OLDEST))
             assert [hit.message_id for hit in oldest.hits] == wanted
-            few = store.search(replace(asked, limit=5)).messages
+            few = store.search.run(replace(asked, limit=5)).messages
             assert few.number == len(wanted) if few.exact else few.number <= len(wanted)
 
 
@@ -148,19 +147,19 @@ contents = st.one_of(
 
 def complaints_in_trial(store: Store, said: list[Any], seed: int, listed: int) -> list[str]:
     """Write messages, list the words of the first few, search for parts, and undo all."""
-    place = store.db_path.with_name("trial.db")
+    place = store.path.with_name("trial.db")
     place.with_name("trial.db.vocabulary").unlink(missing_ok=True)
-    words = Vocabulary(place)
+    words = SideIndex(place)
     wrong: list[str] = []
     try:
-        with store._db.write() as tx:
+        with store.database.write() as tx:
             corpus.fill(tx, [{"role": "user", "content": each} for each in said[:listed]])
             words.catch_up(tx)
             corpus.fill(tx, [{"role": "user", "content": each} for each in said[listed:]])
             judge = Judge(corpus.scan(tx))
             for needle in corpus.some_needles(judge.said, seed, 5):
                 request = Request(f'"{needle}"', limit=100, relax=False, seconds=60)
-                ids = {hit.message_id for hit in api.search(tx, request, words).hits}
+                ids = {hit.message_id for hit in search.search(tx, request, words).hits}
                 if not judge.must(needle) <= ids <= judge.may(needle):
                     wrong.append(f"{needle!r} finds {ids}")
             raise Undo

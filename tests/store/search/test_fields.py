@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from hermes_store import SessionDB, messages
-from hermes_store.models import Edge
+from hermes_store import SessionDB
+from hermes_store.records.search import Request, SearchResult, Severity
+from hermes_store.records.session import Edge
 from hermes_store.search import fields, language
-from hermes_store.search.api import Request
-from hermes_store.search.query import Severity
-from hermes_store.search.results import SearchResult
+from hermes_store.sessions import messages
 from tests.support import LONG_AGO, add
 
 NOW = LONG_AGO + 1_000_000
@@ -50,7 +49,7 @@ def say(tx: Any, session_id: str, **message: Any) -> None:
 
 
 def ask(db: SessionDB, text: str) -> SearchResult:
-    return db.search(Request(text, limit=100, relax=False, now=NOW))
+    return db.store.search.run(Request(text, limit=100, relax=False, now=NOW))
 
 
 def sessions_of(db: SessionDB, text: str) -> set[str]:

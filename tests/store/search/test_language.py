@@ -9,11 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hermes_store import Store
+from hermes_store.records.search import Order, Request, Severity
 from hermes_store.search import language
-from hermes_store.search.api import Request
 from hermes_store.search.language import parse
-from hermes_store.search.query import And, Field, Node, Not, Or, Severity, Text
-from hermes_store.search.results import Order
+from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text
 from tests.store.search import corpus
 
 PIECES = (
@@ -178,9 +177,9 @@ def test_parsing_never_fails_and_every_part_lies_in_the_text(text: str) -> None:
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     with Store(tmp_path_factory.mktemp("language") / "state.db") as store:
-        with store._db.write() as tx:
+        with store.database.write() as tx:
             corpus.fill(tx, corpus.some_messages(5, 60))
-        assert store.prepare_search()
+        assert store.search.prepare()
         yield store
 
 
@@ -190,7 +189,7 @@ def test_every_string_can_be_searched_for(
     filled: Store, text: str, order: Order | None, grouped: bool
 ) -> None:
     request = Request(text, order=order, grouped=grouped, typing=grouped, limit=5)
-    result = filled.search(request)
+    result = filled.search.run(request)
     assert not result.partial
     assert result.messages.number >= len(result.hits)
 
@@ -216,4 +215,4 @@ LONG = {
 @pytest.mark.parametrize("name", LONG)
 def test_long_and_deep_queries_can_be_searched_for(filled: Store, name: str) -> None:
     for grouped in (False, True):
-        assert not filled.search(Request(LONG[name], grouped=grouped, limit=5)).partial
+        assert not filled.search.run(Request(LONG[name], grouped=grouped, limit=5)).partial

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_store import SessionDB
-from hermes_store.search import moments
-from hermes_store.search.api import Request
+from hermes_store.records.search import Request
+from hermes_store.search import times
 from tests.support import add
 
 HOUR, DAY = 3_600.0, 86_400.0
@@ -61,7 +61,7 @@ SPANS = {
 @pytest.mark.parametrize("text", SPANS)
 def test_a_text_means_a_span(text: str) -> None:
     first, last = SPANS[text]
-    assert moments.span(text, at(NOW)) == (at(first), at(last))
+    assert times.span(text, at(NOW)) == (at(first), at(last))
 
 
 @pytest.mark.parametrize(
@@ -70,17 +70,17 @@ def test_a_text_means_a_span(text: str) -> None:
      "1899", "٢٠٢٦-٠١-٠١", "2026-01-01T99:00", "mon", "\0", "7d7d"],
 )  # fmt: skip
 def test_what_is_no_time_is_none(text: str) -> None:
-    assert moments.span(text, at(NOW)) is None
+    assert times.span(text, at(NOW)) is None
 
 
 @given(st.text(max_size=12) | st.from_regex(r"[0-9]{1,5}[a-z]{1,3}|[0-9-]{4,10}", fullmatch=True))
 def test_no_text_fails_and_no_span_is_backwards(text: str) -> None:
-    found = moments.span(text, at(NOW))
+    found = times.span(text, at(NOW))
     assert found is None or found[0] <= found[1]
 
 
 def test_a_day_is_as_long_as_its_clocks_say() -> None:
-    spring, autumn = (moments.span(day, at(NOW)) for day in ("2026-03-29", "2026-10-25"))
+    spring, autumn = (times.span(day, at(NOW)) for day in ("2026-03-29", "2026-10-25"))
     assert spring is not None
     assert autumn is not None
     assert spring[1] - spring[0] == 23 * HOUR
@@ -89,7 +89,7 @@ def test_a_day_is_as_long_as_its_clocks_say() -> None:
 
 def test_hours_are_hours_and_days_are_days_when_clocks_change() -> None:
     noon = at("2026-03-29T12:00")
-    half, whole = moments.span("12h", noon), moments.span("1d", noon)
+    half, whole = times.span("12h", noon), times.span("1d", noon)
     assert half is not None
     assert whole is not None
     assert noon - half[0] == 12 * HOUR
@@ -102,7 +102,7 @@ def test_searches_use_them(db: SessionDB) -> None:
     add(db, "s3", "hello", at=at(NOW) - 61)
 
     def found(text: str) -> list[str]:
-        hits = db.search(Request(f"hello {text}", now=at(NOW), relax=False)).hits
+        hits = db.store.search.run(Request(f"hello {text}", now=at(NOW), relax=False)).hits
         return sorted(hit.session_id for hit in hits)
 
     assert found("on:yesterday") == ["s1", "s2"]

@@ -9,9 +9,9 @@ import apsw
 import pytest
 
 from hermes_store import SessionDB, Store
-from hermes_store.database.probe import FullText
-from hermes_store.search import vocabulary
-from hermes_store.search.api import Request
+from hermes_store.engines.base import FullText
+from hermes_store.engines.sqlite import side_index
+from hermes_store.records.search import Request
 from tests.store import newer, old_files
 from tests.store.search import corpus
 from tests.store.search.corpus import Judge, found
@@ -66,7 +66,7 @@ def written(request: pytest.FixtureRequest, path: Path) -> Iterator[newer.Newer]
 
 
 def texts(store: Store, text: str) -> list[str]:
-    hits = store.search(Request(text, limit=100, relax=False)).hits
+    hits = store.search.run(Request(text, limit=100, relax=False)).hits
     return sorted(hit.snippet.text.split()[-1] for hit in hits)
 
 
@@ -86,10 +86,10 @@ def test_only_what_may_be_seen_is_found(path: Path, written: newer.Newer) -> Non
     written.message("s", "deployment 設定 hidden", display_kind="hidden")
     written.message("s", "deployment 設定 noted", display_kind="note")
     with Store(path, read_only=True) as store:
-        store.prepare_search()
+        store.search.prepare()
         for text in ("deployment", "ployme", "設定", "deploy*", '"deployment 設"', "role:user"):
             assert texts(store, text) == ["noted", "shown", "summarised", "unmarked"]
-        counted = store.search(Request("deployment", limit=2)).messages
+        counted = store.search.run(Request("deployment", limit=2)).messages
         assert counted.number <= 4
 
 
@@ -107,8 +107,8 @@ def test_searching_changes_nothing_in_the_file(path: Path, written: newer.Newer)
     before = schema_of(path)
     with Store(path) as store:
         for text in ("deployment", "ploy", "設", "zzz"):
-            store.search(text)
-        store.prepare_search()
+            store.search.run(text)
+        store.search.prepare()
     assert schema_of(path) == before
 
 
@@ -128,7 +128,7 @@ def test_archived_and_pinned_sessions_can_be_asked_for(path: Path, written: newe
 
 
 def complaints(store: Store, seed: int) -> list[str]:
-    with store._db.read() as tx:
+    with store.database.read() as tx:
         judge = Judge(corpus.scan(tx))
     wrong = []
     for needle in corpus.some_needles(judge.said, seed, 80):
@@ -145,9 +145,9 @@ def test_what_grep_finds_is_found_in_newer_files(
 ) -> None:
     make(path)
     with Store(path) as store:
-        with store._db.write() as tx:
+        with store.database.write() as tx:
             corpus.fill(tx, corpus.some_messages(3, 100))
-        assert not listed or store.prepare_search()
+        assert not listed or store.search.prepare()
         assert not complaints(store, 3)
 
 
@@ -155,10 +155,10 @@ def test_what_grep_finds_is_found_in_newer_files(
 def test_what_grep_finds_is_found_in_old_files_that_are_only_read(path: Path, version: int) -> None:
     old_files.build(path, version, sessions=4, messages=6)
     with Store(path, read_only=True) as store:
-        store.prepare_search()
+        store.search.prepare()
         assert len(found(store, "call1")) == len(found(store, "tool2")) == 1
         assert not complaints(store, 4)
     con = apsw.Connection(str(path))
     assert con.execute("SELECT MAX(version) FROM schema_version").get == version
     con.close()
-    assert vocabulary.path_for(path).exists()
+    assert side_index.path_for(path).exists()

@@ -6,16 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from hermes_store import SessionDB, messages
-from hermes_store.search import api, rank
-from hermes_store.search.api import Request
-from hermes_store.search.results import Order
+from hermes_store import SessionDB
+from hermes_store.records.search import Order, Request
+from hermes_store.search import ranking as rank
+from hermes_store.search import search
+from hermes_store.sessions import messages
 from tests.support import LONG_AGO, add, add_chain
 
 
 def sessions_of(db: SessionDB, text: str, **more: object) -> list[str]:
     request = Request(text, **more)  # type: ignore[arg-type]
-    return [hit.session_id for hit in db.search(request).hits]
+    return [hit.session_id for hit in db.store.search.run(request).hits]
 
 
 def say(db: SessionDB, session_id: str, content: str, **more: object) -> int:
@@ -36,16 +37,18 @@ def test_the_newest_come_first_and_the_oldest_on_request(db: SessionDB) -> None:
 
 def test_the_order_shown_is_said(db: SessionDB) -> None:
     add(db, "s", "deploy")
-    assert db.search("deploy").order is Order.NEWEST
-    assert db.search("deploy sort:relevance").order is Order.RELEVANCE
-    assert db.search(Request("deploy sort:oldest", order=Order.NEWEST)).order is Order.NEWEST
+    assert db.store.search.run("deploy").order is Order.NEWEST
+    assert db.store.search.run("deploy sort:relevance").order is Order.RELEVANCE
+    assert (
+        db.store.search.run(Request("deploy sort:oldest", order=Order.NEWEST)).order is Order.NEWEST
+    )
 
 
 def test_whole_words_come_before_parts_of_words(db: SessionDB) -> None:
     add(db, "whole", "we deploy now")
     add(db, "part", "a redeployment", at=LONG_AGO + 100)
     add(db, "wholly newer", "deploy!", at=LONG_AGO + 200)
-    db.prepare_search()
+    db.store.search.prepare()
     assert sessions_of(db, "deploy") == ["wholly newer", "whole", "part"]
 
 
@@ -53,7 +56,7 @@ def test_while_typing_the_last_word_may_go_on(db: SessionDB) -> None:
     add(db, "went on", "deployment done")
     add(db, "elsewhere", "deployment", at=LONG_AGO + 100)
     request = Request("done deplo", typing=True, relax=False)
-    assert [hit.session_id for hit in db.search(request).hits] == ["went on"]
+    assert [hit.session_id for hit in db.store.search.run(request).hits] == ["went on"]
 
 
 # -- by relevance ------------------------------------------------------------------------------
@@ -80,7 +83,7 @@ def test_what_people_and_the_model_said_counts_for_more_than_tool_output(
     user = say(db, "s", "deploy the thing")
     model = say(db, "s", "deploy the thing", role="assistant")
     other = say(db, "s", "deploy the thing", role="tool", tool_name="terminal")
-    result = db.search(Request(asked(ranking, "deploy"), order=Order.RELEVANCE))
+    result = db.store.search.run(Request(asked(ranking, "deploy"), order=Order.RELEVANCE))
     ids = [hit.message_id for hit in result.hits]
     assert set(ids[:2]) == {user, model}
     assert set(ids[2:]) == {tool, other}
@@ -103,7 +106,7 @@ def test_what_is_about_a_word_comes_before_what_mentions_it(db: SessionDB, ranki
 def test_parts_of_words_follow_what_was_ranked(db: SessionDB) -> None:
     add(db, "part", "redeployment", at=LONG_AGO + 100)
     add(db, "whole", "deploy")
-    db.prepare_search()
+    db.store.search.prepare()
     assert sessions_of(db, "deploy", order=Order.RELEVANCE) == ["whole", "part"]
 
 
@@ -115,7 +118,7 @@ def many(db: SessionDB) -> Iterator[SessionDB]:
     for number in range(30):
         words = "deploy " * (1 + number % 3) + "redeployed" * (number % 2)
         add(db, f"s{number:02}", words, "other", f"a redeployment {number}", at=LONG_AGO + number)
-    db.prepare_search()
+    db.store.search.prepare()
     yield db
 
 
@@ -128,11 +131,14 @@ def test_pages_follow_each_other_without_gap_or_repetition(
     if small:
         for name in ("WINDOW", "RECENT", "TEXT_WINDOW"):
             monkeypatch.setattr(rank, name, 8, raising=False)
-    everything = many.search(Request(text, order=order, limit=1_000))
+    everything = many.store.search.run(Request(text, order=order, limit=1_000))
     whole = [hit.message_id for hit in everything.hits]
     assert len(whole) == len(set(whole)) == 60
     pages = [
-        [hit.message_id for hit in many.search(Request(text, order, limit=7, offset=at)).hits]
+        [
+            hit.message_id
+            for hit in many.store.search.run(Request(text, order, limit=7, offset=at)).hits
+        ]
         for at in range(0, 70, 7)
     ]
     assert [message_id for page in pages for message_id in page] == whole
@@ -147,7 +153,7 @@ def test_pages_of_conversations_follow_each_other(many: SessionDB, order: Order)
     seen: list[str] = []
     for at in range(0, 40, 4):
         request = Request("deploy", order, limit=4, offset=at, grouped=True)
-        groups = many.search(request).groups
+        groups = many.store.search.run(request).groups
         assert len(groups) == min(4, 31 - at) if at < 31 else not groups
         seen += [group.root_id for group in groups]
     assert len(seen) == len(set(seen)) == 31
@@ -156,21 +162,21 @@ def test_pages_of_conversations_follow_each_other(many: SessionDB, order: Order)
 def test_counts_are_exact_or_say_that_there_may_be_more(
     many: SessionDB, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    every = many.search(Request("deploy", limit=100))
+    every = many.store.search.run(Request("deploy", limit=100))
     assert (str(every.messages), every.messages.exact) == ("60", True)
-    few = many.search(Request("deploy", limit=5))
+    few = many.store.search.run(Request("deploy", limit=5))
     assert not few.messages.exact
     assert 5 <= few.messages.number <= 60
-    uncounted = many.search(Request("deploy", limit=5, count=False))
+    uncounted = many.store.search.run(Request("deploy", limit=5, count=False))
     assert (str(uncounted.messages), uncounted.messages.number) == ("5+", 5)
-    monkeypatch.setattr(api, "COUNT_UP_TO", 10)
-    cut = many.search(Request("deploy", limit=5))
+    monkeypatch.setattr(search, "COUNT_UP_TO", 10)
+    cut = many.store.search.run(Request("deploy", limit=5))
     assert (cut.messages.number, cut.messages.exact) == (10, False)
 
 
 def test_none_is_an_exact_count(db: SessionDB) -> None:
     add(db, "s", "hello")
-    nothing = db.search("absent")
+    nothing = db.store.search.run("absent")
     assert (nothing.messages.number, nothing.messages.exact) == (0, True)
 
 
@@ -180,7 +186,7 @@ def test_none_is_an_exact_count(db: SessionDB) -> None:
 def test_a_chain_of_compressions_is_one_conversation(db: SessionDB) -> None:
     add(db, "alone", "also said in here", at=LONG_AGO - 1_000)
     add_chain(db, ["first", "second", "third"])
-    result = db.search(Request("said", grouped=True))
+    result = db.store.search.run(Request("said", grouped=True))
     assert [(group.root_id, group.count) for group in result.groups] == [("first", 3), ("alone", 1)]
     assert [hit.session_id for hit in result.groups[0].hits] == ["third", "second", "first"]
     assert result.hits == tuple(hit for group in result.groups for hit in group.hits)
@@ -193,7 +199,7 @@ def test_a_matching_title_comes_first_by_relevance_and_in_its_place_by_time(db: 
     add(db, "older", "deploy", at=LONG_AGO - 1_000)
 
     def order(text: str) -> list[tuple[str, bool]]:
-        groups = db.search(Request(text, grouped=True)).groups
+        groups = db.store.search.run(Request(text, grouped=True)).groups
         return [(group.root_id, group.title_matches) for group in groups]
 
     assert order("deploy sort:relevance")[0] == ("old", True)
@@ -210,9 +216,9 @@ def test_a_title_matches_in_whatever_case(db: SessionDB, typed: str) -> None:
     add(db, "lower", "x", title="мой докер на сервере")
     add(db, "street", "x", title="Straße")
     add(db, "other", "x", title="Кот на сервере")
-    found = db.search(Request(typed, grouped=True, relax=False)).groups
+    found = db.store.search.run(Request(typed, grouped=True, relax=False)).groups
     assert sorted(group.root_id for group in found) == sorted(wanted)
-    assert {hit.session_id for hit in db.search(f'title:"{typed}"').hits} == set(wanted)
+    assert {hit.session_id for hit in db.store.search.run(f'title:"{typed}"').hits} == set(wanted)
 
 
 @pytest.mark.parametrize(
@@ -233,36 +239,36 @@ def test_a_title_answers_what_it_can(db: SessionDB, text: str, found: set[str]) 
     add(db, "z", title="Zebra crossing")
     add(db, "w", title="Walrus")
     for request in (Request(text, grouped=True, relax=False), Request(text, titles=True)):
-        result = db.search(request)
+        result = db.store.search.run(request)
         assert {*result.titled, *(group.root_id for group in result.groups)} == found
 
 
 def test_a_title_is_not_named_beside_its_own_hit(db: SessionDB) -> None:
     add_chain(db, ["root", "middle", "tip"])
     db.set_session_title("root", "said before")
-    result = db.search(Request("said middle", titles=True))
+    result = db.store.search.run(Request("said middle", titles=True))
     assert [hit.session_id for hit in result.hits] == ["middle"]
-    assert db.search(Request("said", titles=True)).titled == ()
-    assert db.search(Request("before", titles=True)).titled == ("root",)
+    assert db.store.search.run(Request("said", titles=True)).titled == ()
+    assert db.store.search.run(Request("before", titles=True)).titled == ("root",)
 
 
 def test_a_title_must_meet_the_conditions_too(db: SessionDB) -> None:
     add(db, "s", "nothing", title="Deploy", source="cron")
-    assert [g.root_id for g in db.search(Request("deploy source:cron", grouped=True)).groups] == [
-        "s"
-    ]
-    assert not db.search(Request("deploy source:cli", grouped=True, relax=False)).groups
+    assert [
+        g.root_id for g in db.store.search.run(Request("deploy source:cron", grouped=True)).groups
+    ] == ["s"]
+    assert not db.store.search.run(Request("deploy source:cli", grouped=True, relax=False)).groups
 
 
 def test_a_long_conversation_does_not_hide_the_others(db: SessionDB) -> None:
     add(db, "short", "deploy once")
-    add(db, "long", *["deploy"] * (api.SEEN_FOR_GROUPS + 50))
-    groups = db.search(Request("deploy", grouped=True)).groups
+    add(db, "long", *["deploy"] * (search.SEEN_FOR_GROUPS + 50))
+    groups = db.store.search.run(Request("deploy", grouped=True)).groups
     assert [group.root_id for group in groups] == ["long", "short"]
 
 
 def test_a_group_shows_the_best_hits_and_counts_all(db: SessionDB) -> None:
     add(db, "s", *[f"deploy {number}" for number in range(10)])
-    (group,) = db.search(Request("deploy", grouped=True)).groups
+    (group,) = db.store.search.run(Request("deploy", grouped=True)).groups
     assert group.count == 10
     assert [hit.snippet.text.strip() for hit in group.hits] == ["deploy 9", "deploy 8", "deploy 7"]

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_store import SessionDB
-from hermes_store.search.api import Request
-from hermes_store.search.relax import edit_distance
-from hermes_store.search.results import SearchResult
+from hermes_store.records.search import Request, SearchResult
+from hermes_store.search.relaxation import edit_distance
 from tests.support import add
 
 
@@ -20,7 +19,7 @@ def filled(db: SessionDB) -> SessionDB:
     add(db, "deploy", "deploy it to staging")
     add(db, "cats", "a picture of cats")
     add(db, "price", "it costs 50 euros")
-    db.prepare_search()
+    db.store.search.prepare()
     return db
 
 
@@ -31,63 +30,63 @@ def step(result: SearchResult) -> tuple[str, set[str]]:
 
 
 def test_nothing_is_relaxed_while_there_are_hits(filled: SessionDB) -> None:
-    assert filled.search("deploy").relaxations == ()
+    assert filled.store.search.run("deploy").relaxations == ()
 
 
 def test_signs_are_ignored_first(filled: SessionDB) -> None:
-    result = filled.search("50%")
+    result = filled.store.search.run("50%")
     assert step(result) == ("signs", {"price"})
     assert "words alone" in result.relaxations[0].explanation
 
 
 @pytest.mark.parametrize("asked", ["deployment", "deploys staging", "deployments -production"])
 def test_then_other_forms_of_the_words_count(filled: SessionDB, asked: str) -> None:
-    kind, sessions = step(filled.search(asked))
+    kind, sessions = step(filled.store.search.run(asked))
     assert kind == "forms"
     assert "deploy" in sessions
 
 
 @pytest.mark.parametrize("asked", ["deplyo", "depoly", "dploy", "depploy", "DEPLYO"])
 def test_then_typing_errors_are_mended(filled: SessionDB, asked: str) -> None:
-    result = filled.search(asked)
+    result = filled.store.search.run(asked)
     assert step(result) == ("typos", {"deploy", "deploying"})
     assert f"'deploy' for '{asked}'" in result.relaxations[0].explanation
 
 
 def test_only_the_words_that_nobody_said_are_mended(filled: SessionDB) -> None:
-    result = filled.search("deplyo staging")
+    result = filled.store.search.run("deplyo staging")
     assert step(result) == ("typos", {"deploy"})
     assert "staging" not in result.relaxations[0].explanation
 
 
 def test_then_the_rarest_word_is_left_out(filled: SessionDB) -> None:
-    result = filled.search("cats zzzzqqqq")
+    result = filled.store.search.run("cats zzzzqqqq")
     assert step(result) == ("fewer words", {"cats"})
     assert "showing 1 of 2" in result.relaxations[0].explanation
 
 
 def test_conditions_are_never_left_out(filled: SessionDB) -> None:
-    assert filled.search("cats zzzzqqqq source:telegram").hits == ()
-    assert filled.search("cats zzzzqqqq -picture").hits == ()
+    assert filled.store.search.run("cats zzzzqqqq source:telegram").hits == ()
+    assert filled.store.search.run("cats zzzzqqqq -picture").hits == ()
 
 
 @pytest.mark.parametrize("asked", ["50%", "deployment", "deplyo", "cats zzzzqqqq"])
 def test_a_query_can_be_taken_as_it_is(filled: SessionDB, asked: str) -> None:
-    result = filled.search(Request(asked, relax=False))
+    result = filled.store.search.run(Request(asked, relax=False))
     assert (result.hits, result.relaxations) == ((), ())
 
 
 def test_what_nothing_helps_is_left_as_it_was(filled: SessionDB) -> None:
-    result = filled.search("zzzzqqqq")
+    result = filled.store.search.run("zzzzqqqq")
     assert (result.hits, result.relaxations, result.messages.number) == ((), (), 0)
 
 
 def test_a_phrase_is_not_taken_apart(filled: SessionDB) -> None:
-    assert filled.search('"deployment to production"').hits == ()
+    assert filled.store.search.run('"deployment to production"').hits == ()
 
 
 def test_groups_are_relaxed_too(filled: SessionDB) -> None:
-    result = filled.search(Request("deplyo", grouped=True))
+    result = filled.store.search.run(Request("deplyo", grouped=True))
     assert {group.root_id for group in result.groups} == {"deploy", "deploying"}
     assert [each.kind for each in result.relaxations] == ["typos"]
 

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.search.api import Request
+from hermes_store.records.search import Request
 from tests.store.search import corpus
 from tests.support import Work
 
@@ -33,7 +33,7 @@ def _fill(db: SessionDB, number: int) -> None:
     ]
     with db._db.write() as tx:
         corpus.fill(tx, said)
-    assert db.prepare_search()
+    assert db.store.search.prepare()
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
 
 def keystroke(text: str, **more: Any) -> Action:
     request = Request(text, limit=PAGE, count=False, typing=True, **more)
-    return lambda db: db.search(request).hits
+    return lambda db: db.store.search.run(request).hits
 
 
 SEARCHES: dict[str, Action] = {

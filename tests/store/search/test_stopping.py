@@ -9,8 +9,8 @@ import apsw
 import pytest
 
 from hermes_store import Store
-from hermes_store.search import rows, stopping
-from hermes_store.search.api import Request
+from hermes_store.records.search import Request
+from hermes_store.search import cancellation, candidates
 from tests.store.search import corpus
 from tests.support import LONG_AGO
 
@@ -25,9 +25,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
             {"role": "user", "content": f"common word{number} " + "filling é " * 20}
             for number in range(MESSAGES)
         ]
-        with store._db.write() as tx:
+        with store.database.write() as tx:
             corpus.fill(tx, said)
-        assert store.prepare_search()
+        assert store.search.prepare()
         yield store
 
 
@@ -59,31 +59,31 @@ QUERIES = {
 def test_a_search_ends_at_once_when_it_is_cancelled(
     store: Store, name: str, grouped: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stopping, "CHECK_EVERY", 50)
+    monkeypatch.setattr(cancellation, "CHECK_EVERY", 50)
     token = Token(pulled_at=3)
     request = Request(QUERIES[name], limit=MESSAGES, cancelled=token, grouped=grouped)
-    result = store.search(request)
+    result = store.search.run(request)
     assert token.looks == 3, "asked again after it was pulled"
     assert result.partial
     assert len(result.hits) < MESSAGES
 
 
 def test_a_search_that_is_cancelled_before_it_begins_finds_nothing(store: Store) -> None:
-    result = store.search(Request(ABSENT, cancelled=lambda: True))
+    result = store.search.run(Request(ABSENT, cancelled=lambda: True))
     assert (result.hits, result.partial) == ((), True)
 
 
 def test_a_token_that_is_never_pulled_changes_nothing(store: Store) -> None:
-    asked = store.search(Request("common", cancelled=lambda: False))
-    assert asked == store.search(Request("common"))
+    asked = store.search.run(Request("common", cancelled=lambda: False))
+    assert asked == store.search.run(Request("common"))
     assert not asked.partial
 
 
 def test_a_search_says_how_far_back_it_came(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "SCAN_STEP", 100)
+    monkeypatch.setattr(candidates, "SCAN_STEP", 100)
     places = []
     for looks in (20, 40):
-        result = store.search(Request(ABSENT, cancelled=Token(looks)))
+        result = store.search.run(Request(ABSENT, cancelled=Token(looks)))
         assert (result.hits, result.partial) == ((), True)
         assert result.searched_back_to is not None
         places.append(result.searched_back_to)
@@ -91,20 +91,20 @@ def test_a_search_says_how_far_back_it_came(store: Store, monkeypatch: pytest.Mo
 
 
 def test_a_search_ends_when_its_time_is_up(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "SCAN_STEP", 10)
-    result = store.search(Request(ABSENT, seconds=0.001))
+    monkeypatch.setattr(candidates, "SCAN_STEP", 10)
+    result = store.search.run(Request(ABSENT, seconds=0.001))
     assert (result.hits, result.partial) == ((), True)
     assert result.searched_back_to is None or result.searched_back_to > LONG_AGO
 
 
 def test_no_time_at_all_is_partial(store: Store) -> None:
-    result = store.search(Request(ABSENT, seconds=0.0))
+    result = store.search.run(Request(ABSENT, seconds=0.0))
     assert result.partial
     assert not result.messages.exact
 
 
 def test_a_search_with_time_enough_is_not_partial(store: Store) -> None:
-    result = store.search(Request(ABSENT, relax=False))
+    result = store.search.run(Request(ABSENT, relax=False))
     assert (result.partial, result.searched_back_to) == (False, None)
     assert (result.messages.number, result.messages.exact) == (0, True)
 
@@ -112,12 +112,12 @@ def test_a_search_with_time_enough_is_not_partial(store: Store) -> None:
 def test_what_was_found_until_then_is_returned(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stopping, "CHECK_EVERY", 50)
+    monkeypatch.setattr(cancellation, "CHECK_EVERY", 50)
     token = Token(pulled_at=40)
-    result = store.search(Request("common", limit=MESSAGES, cancelled=token))
+    result = store.search.run(Request("common", limit=MESSAGES, cancelled=token))
     assert result.partial
     assert 0 < len(result.hits) < MESSAGES
-    newest = store.search(Request("common", limit=len(result.hits)))
+    newest = store.search.run(Request("common", limit=len(result.hits)))
     assert [hit.message_id for hit in result.hits] == [hit.message_id for hit in newest.hits]
 
 
@@ -127,12 +127,12 @@ def test_what_was_found_until_then_is_returned(
 @pytest.mark.parametrize("name", QUERIES)
 def test_the_connection_goes_on_as_if_nothing_had_been(store: Store, name: str) -> None:
     token = Token(pulled_at=2)
-    store.search(Request(QUERIES[name], limit=MESSAGES, cancelled=token))
+    store.search.run(Request(QUERIES[name], limit=MESSAGES, cancelled=token))
     looks = token.looks
-    with store._db.read() as tx:
+    with store.database.read() as tx:
         assert tx.value("SELECT COUNT(*) FROM messages m, messages n WHERE n.id < 200") > MESSAGES
     assert token.looks == looks, "the handler is still there"
-    assert len(store.search(Request("common", limit=50)).hits) == 50
+    assert len(store.search.run(Request("common", limit=50)).hits) == 50
 
 
 def test_an_abandoned_page_leaves_no_handler_behind(store: Store) -> None:
@@ -143,9 +143,9 @@ def test_an_abandoned_page_leaves_no_handler_behind(store: Store) -> None:
         looks += 1
         return False
 
-    assert len(store.search(Request("common", limit=3, cancelled=look)).hits) == 3
+    assert len(store.search.run(Request("common", limit=3, cancelled=look)).hits) == 3
     before = looks
-    with store._db.read() as tx:
+    with store.database.read() as tx:
         tx.value("SELECT COUNT(*) FROM messages m, messages n WHERE n.id < 200")
     assert looks == before
 
@@ -157,7 +157,7 @@ def test_threads_stop_their_own_search_only(store: Store) -> None:
         cancelled = number % 2 == 0
         token = Token(2) if cancelled else Token(10**9)
         for _ in range(3):
-            found = store.search(Request(ABSENT, relax=False, cancelled=token))
+            found = store.search.run(Request(ABSENT, relax=False, cancelled=token))
             results[number] = found.partial == cancelled and results.get(number, True)
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(6)]
@@ -169,12 +169,12 @@ def test_threads_stop_their_own_search_only(store: Store) -> None:
 
 
 def test_an_interruption_from_outside_is_a_partial_result(store: Store) -> None:
-    with store._db.read() as tx:
+    with store.database.read() as tx:
         con: apsw.Connection = tx.connection
     # The pool hands out the connection that came back last, so the search runs on this one.
     con.set_progress_handler(lambda: True, 1_000, id="outside")
     try:
-        assert store.search(Request(ABSENT)).partial
+        assert store.search.run(Request(ABSENT)).partial
     finally:
         con.set_progress_handler(None, id="outside")
-    assert not store.search(Request("common")).partial
+    assert not store.search.run(Request("common")).partial

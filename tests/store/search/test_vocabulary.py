@@ -12,9 +12,9 @@ import apsw
 import pytest
 
 from hermes_store import SessionDB, Store
-from hermes_store.search import vocabulary
-from hermes_store.search.api import Request
-from hermes_store.search.vocabulary import Vocabulary
+from hermes_store.engines.sqlite import side_index
+from hermes_store.engines.sqlite.side_index import SideIndex
+from hermes_store.records.search import Request
 from tests import rights
 from tests.store import processes
 from tests.store.search.layouts import TAIL_MODULES
@@ -33,7 +33,7 @@ def fill(db: SessionDB, first: int, number: int) -> None:
 
 
 def listed(path: Path) -> set[str]:
-    con = apsw.Connection(str(vocabulary.path_for(path)), flags=apsw.SQLITE_OPEN_READONLY)
+    con = apsw.Connection(str(side_index.path_for(path)), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         return {str(row[0]) for row in con.execute("SELECT term FROM terms")}
     finally:
@@ -41,7 +41,7 @@ def listed(path: Path) -> set[str]:
 
 
 def parts_found(store: Store, part: str) -> int:
-    return len(store.search(Request(part, limit=1_000, relax=False)).hits)
+    return len(store.search.run(Request(part, limit=1_000, relax=False)).hits)
 
 
 # -- keeping up --------------------------------------------------------------------------------
@@ -50,40 +50,40 @@ def parts_found(store: Store, part: str) -> int:
 def test_only_new_messages_are_read_when_catching_up(db: SessionDB, path: Path) -> None:
     fill(db, 0, 10)
     heard: list[tuple[int, int]] = []
-    assert db.prepare_search(lambda done, total: heard.append((done, total)))
+    assert db.store.search.prepare(lambda done, total: heard.append((done, total)))
     assert heard[-1] == (10, 10)
     before = listed(path)
     with db._db.write() as tx:
         # Nobody says these words any more; a second look at old messages would show that.
         tx.run("UPDATE messages SET content = 'changed' WHERE id = 1")
     fill(db, 100, 5)
-    assert db.prepare_search()
+    assert db.store.search.prepare()
     assert listed(path) == before | {f"prefixword{n}suffix" for n in range(100, 105)}
 
 
 def test_a_search_catches_up_by_itself(db: SessionDB, path: Path) -> None:
     fill(db, 0, 10)
-    assert parts_found(db, "ixword") == 10
+    assert parts_found(db.store, "ixword") == 10
     assert "prefixword9suffix" in listed(path)
 
 
 def test_it_works_in_steps(db: SessionDB, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocabulary, "STEP_ROWS", 4)
+    monkeypatch.setattr(side_index, "STEP_ROWS", 4)
     fill(db, 0, 10)
     heard: list[int] = []
-    assert not db.prepare_search(lambda done, _: heard.append(done), seconds=0.0)
+    assert not db.store.search.prepare(lambda done, _: heard.append(done), seconds=0.0)
     assert heard == [4]
-    assert parts_found(db, "ixword") == 10
-    assert db.prepare_search()
+    assert parts_found(db.store, "ixword") == 10
+    assert db.store.search.prepare()
 
 
 def test_messages_beyond_the_list_are_found_all_the_same(db: SessionDB) -> None:
     fill(db, 0, 10)
-    assert db.prepare_search()
+    assert db.store.search.prepare()
     fill(db, 100, 2)
-    assert parts_found(db, "ixword") == 12
+    assert parts_found(db.store, "ixword") == 12
     fill(db, 200, 20)
-    assert parts_found(db, "ixword") == 32
+    assert parts_found(db.store, "ixword") == 32
 
 
 def test_a_search_without_time_to_catch_up_is_right(
@@ -91,14 +91,14 @@ def test_a_search_without_time_to_catch_up_is_right(
 ) -> None:
     fill(db, 0, 10)
     monkeypatch.setattr("hermes_store.search.run.CATCH_UP_SECONDS", -1.0)
-    monkeypatch.setattr(vocabulary, "STEP_ROWS", 2)
-    assert parts_found(db, "ixword") == 10
+    monkeypatch.setattr(side_index, "STEP_ROWS", 2)
+    assert parts_found(db.store, "ixword") == 10
 
 
 def test_more_overlong_words_than_a_tail_are_found(db: SessionDB) -> None:
     add(db, "s", *[f"{'k' * 70}needle{n}" for n in range(10)])
-    assert db.prepare_search()
-    assert parts_found(db, "kneedle") == 10
+    assert db.store.search.prepare()
+    assert parts_found(db.store, "kneedle") == 10
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_more_overlong_words_than_a_tail_are_found(db: SessionDB) -> None:
 )
 def test_parts_of_odd_words_are_found(db: SessionDB, said: str, part: str) -> None:
     add(db, "s", said, *["other"] * 10)
-    assert db.prepare_search()
-    assert parts_found(db, f'"{part}"') == 1
+    assert db.store.search.prepare()
+    assert parts_found(db.store, f'"{part}"') == 1
 
 
 # -- another database --------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def replace_database(path: Path, words: Sequence[str]) -> None:
 def test_another_database_in_its_place_is_noticed(path: Path, number: int) -> None:
     with SessionDB(path) as db:
         fill(db, 0, 10)
-        assert db.prepare_search()
+        assert db.store.search.prepare()
     replace_database(path, [f"another{n}thing" for n in range(number)])
     with Store(path) as store:
         assert parts_found(store, "otherthing") == 0
@@ -151,25 +151,25 @@ def test_an_older_copy_in_its_place_is_noticed(path: Path, tmp_path: Path) -> No
     shutil.copy(path, copy)
     with SessionDB(path) as db:
         fill(db, 100, 3)
-        assert db.prepare_search()
+        assert db.store.search.prepare()
     for name in (path.name + "-wal", path.name + "-shm"):
         path.with_name(name).unlink(missing_ok=True)
     shutil.copy(copy, path)
     with SessionDB(path) as db:
         add(db, "since", "somethingelse entirely")
-        assert parts_found(db, "methinge") == 1
+        assert parts_found(db.store, "methinge") == 1
         add(db, "more", *["andanotherone"] * 5)
-        assert parts_found(db, "anotherone") == 5
-        assert db.prepare_search()
-        assert parts_found(db, "methinge") == 1
+        assert parts_found(db.store, "anotherone") == 5
+        assert db.store.search.prepare()
+        assert parts_found(db.store, "methinge") == 1
 
 
 def test_deleted_messages_are_no_other_database(db: SessionDB, path: Path) -> None:
     fill(db, 0, 5)
     add(db, "last", "one more word")
-    assert db.prepare_search()
+    assert db.store.search.prepare()
     assert db.delete_session("last")
-    assert parts_found(db, "ixword") == 5
+    assert parts_found(db.store, "ixword") == 5
     assert "prefixword4suffix" in listed(path)
 
 
@@ -178,16 +178,16 @@ def test_deleted_messages_are_no_other_database(db: SessionDB, path: Path) -> No
 
 def test_it_is_made_for_its_owner_only(db: SessionDB, path: Path) -> None:
     add(db, "s", "word")
-    assert db.prepare_search()
-    assert stat.S_IMODE(vocabulary.path_for(path).stat().st_mode) == 0o600
+    assert db.store.search.prepare()
+    assert stat.S_IMODE(side_index.path_for(path).stat().st_mode) == 0o600
 
 
 def test_deleting_it_costs_nothing_but_time(path: Path) -> None:
     with SessionDB(path) as db:
         fill(db, 0, 10)
-        assert db.prepare_search()
+        assert db.store.search.prepare()
     for name in ("", "-wal", "-shm"):
-        path.with_name(vocabulary.path_for(path).name + name).unlink(missing_ok=True)
+        path.with_name(side_index.path_for(path).name + name).unlink(missing_ok=True)
     with Store(path) as store:
         assert parts_found(store, "ixword") == 10
 
@@ -196,15 +196,15 @@ def test_deleting_it_costs_nothing_but_time(path: Path) -> None:
 def test_a_damaged_list_is_done_without(path: Path, damage: str) -> None:
     with SessionDB(path) as db:
         fill(db, 0, 200)
-        assert db.prepare_search()
-    place = vocabulary.path_for(path)
+        assert db.store.search.prepare()
+    place = side_index.path_for(path)
     spoil(place, damage)
     with Store(path) as store:
         assert parts_found(store, "ixword") == 200
         assert parts_found(store, "word19") == 11
         assert parts_found(store, "prefixword19*") == 11
-        assert not store.search("prefixwrod1suffix").partial
-        store.prepare_search()
+        assert not store.search.run("prefixwrod1suffix").partial
+        store.search.prepare()
         assert parts_found(store, "ixword") == 200
 
 
@@ -232,8 +232,8 @@ def spoil(place: Path, damage: str) -> None:
 def test_an_older_format_is_made_anew(path: Path) -> None:
     with SessionDB(path) as db:
         fill(db, 0, 10)
-        assert db.prepare_search()
-    con = apsw.Connection(str(vocabulary.path_for(path)))
+        assert db.store.search.prepare()
+    con = apsw.Connection(str(side_index.path_for(path)))
     con.execute("DELETE FROM terms")
     con.execute("PRAGMA user_version = 1")
     con.close()
@@ -246,7 +246,7 @@ def test_a_read_only_store_keeps_one_too(path: Path) -> None:
     with SessionDB(path) as db:
         fill(db, 0, 10)
     with Store(path, read_only=True) as store:
-        assert store.prepare_search()
+        assert store.search.prepare()
         assert parts_found(store, "ixword") == 10
     assert "prefixword1suffix" in listed(path)
 
@@ -258,7 +258,7 @@ def test_a_folder_that_cannot_be_written_to_is_no_obstacle(path: Path) -> None:
     path.parent.chmod(0o500)
     try:
         with rights.respected(), Store(path, read_only=True) as store:
-            assert not store.prepare_search()
+            assert not store.search.prepare()
             assert parts_found(store, "ixword") == 10
     finally:
         path.parent.chmod(0o700)
@@ -269,17 +269,17 @@ def test_a_folder_that_cannot_be_written_to_is_no_obstacle(path: Path) -> None:
 SEARCH = """
 import sys
 from hermes_store import Store
-from hermes_store.search.api import Request
+from hermes_store.records.search import Request
 with Store(sys.argv[1]) as store:
-    store.prepare_search()
-    print(len(store.search(Request("ixword", limit=1_000, relax=False)).hits))
+    store.search.prepare()
+    print(len(store.search.run(Request("ixword", limit=1_000, relax=False)).hits))
 """
 
 
 def test_processes_share_it(db: SessionDB, path: Path) -> None:
     fill(db, 0, 300)
     children = [processes.start(SEARCH, path) for _ in range(2)]
-    assert db.prepare_search()
+    assert db.store.search.prepare()
     assert [processes.finish(child).strip() for child in children] == ["300", "300"]
     assert len([term for term in listed(path) if "ixword" in term]) == 300
 
@@ -287,14 +287,14 @@ def test_processes_share_it(db: SessionDB, path: Path) -> None:
 def test_threads_share_it_while_somebody_writes(
     db: SessionDB, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vocabulary, "STEP_ROWS", 7)
+    monkeypatch.setattr(side_index, "STEP_ROWS", 7)
     fill(db, 0, 50)
     wrong: list[str] = []
 
     def look() -> None:
         for _ in range(8):
-            before = len(db.messages("s0"))
-            found = parts_found(db, "prefixwor")
+            before = len(db.store.messages.of("s0"))
+            found = parts_found(db.store, "prefixwor")
             if found < before:
                 wrong.append(f"{found} of {before}")
 
@@ -306,12 +306,12 @@ def test_threads_share_it_while_somebody_writes(
     for thread in threads:
         thread.join(30)
     assert not wrong
-    assert parts_found(db, "ixword") == 100
+    assert parts_found(db.store, "ixword") == 100
 
 
 def test_two_lists_of_one_file_do_not_disturb_each_other(db: SessionDB, path: Path) -> None:
     fill(db, 0, 20)
-    one, other = Vocabulary(path), Vocabulary(path)
+    one, other = SideIndex(path), SideIndex(path)
     try:
         with db._db.read() as tx:
             assert one.catch_up(tx)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hermes_store.transfer.report import Imported, ImportReport, Outcome
+from hermes_store.records.transfer import Imported, ImportReport, Outcome
 from tests.support import LONG_AGO
 
 Write = Callable[..., Path]

@@ -15,8 +15,8 @@ import pytest
 
 from hermes_store import SessionDB, StoreError
 from hermes_store.errors import InvalidInput, SessionNotFound
-from hermes_store.sample.generate import fill
 from hermes_store.transfer.export import Format
+from hermes_tui.demo.sample_sessions import fill
 from tests.store import newer
 from tests.support import LONG_AGO, add, raw
 
@@ -25,7 +25,7 @@ FORMATS = [pytest.param(each, id=each.value) for each in Format]
 
 def exported(db: SessionDB, fmt: str = "jsonl", **options: Any) -> str:
     sink = io.StringIO()
-    db.export(sink, fmt, **options)
+    db.store.transfer.export(sink, fmt, **options)
     return sink.getvalue()
 
 
@@ -62,23 +62,23 @@ def test_an_unknown_id_writes_nothing(db: SessionDB, tmp_path: Path) -> None:
     add(db, "a", "x")
     sink = io.StringIO()
     with pytest.raises(SessionNotFound):
-        db.export(sink, session_ids=["a", "gone"])
+        db.store.transfer.export(sink, session_ids=["a", "gone"])
     assert not sink.getvalue()
     with pytest.raises(SessionNotFound):
-        db.export_file(tmp_path / "out.jsonl", session_ids=["gone"])
+        db.store.transfer.export_file(tmp_path / "out.jsonl", session_ids=["gone"])
     assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_an_unknown_format_is_named(db: SessionDB) -> None:
     with pytest.raises(InvalidInput, match=r"no format 'pdf'.*jsonl, markdown, html"):
-        db.export(io.StringIO(), "pdf")
+        db.store.transfer.export(io.StringIO(), "pdf")
     assert Format("md") is Format.MARKDOWN
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_an_empty_store_exports(db: SessionDB, fmt: Format) -> None:
     sink = io.StringIO()
-    assert db.export(sink, fmt) == 0
+    assert db.store.transfer.export(sink, fmt) == 0
     assert ("<html" in sink.getvalue()) == (fmt is Format.HTML)
 
 
@@ -87,7 +87,9 @@ def test_progress_is_told(db: SessionDB, fmt: Format) -> None:
     for name in ("a", "b", "c"):
         add(db, name, "x")
     heard: list[tuple[int, int]] = []
-    assert db.export(io.StringIO(), fmt, progress=lambda *each: heard.append(each)) == 3
+    assert (
+        db.store.transfer.export(io.StringIO(), fmt, progress=lambda *each: heard.append(each)) == 3
+    )
     assert heard == [(1, 3), (2, 3), (3, 3)]
 
 
@@ -100,7 +102,7 @@ def test_a_session_that_goes_meanwhile_is_left_out(db: SessionDB) -> None:
             db.delete_session("b")
 
     sink = io.StringIO()
-    assert db.export(sink, progress=delete_next) == 2
+    assert db.store.transfer.export(sink, progress=delete_next) == 2
     assert [json.loads(line)["id"] for line in sink.getvalue().splitlines()] == ["a", "c"]
 
 
@@ -164,7 +166,7 @@ def test_memory_does_not_grow_with_a_session(db: SessionDB) -> None:
         sink = Nowhere()
         tracemalloc.start()
         try:
-            db.export(sink, fmt, redact=fmt is Format.JSONL)
+            db.store.transfer.export(sink, fmt, redact=fmt is Format.JSONL)
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
@@ -181,7 +183,7 @@ def test_a_sink_that_fails_leaves_no_snapshot_open(db: SessionDB) -> None:
             raise BrokenPipeError
 
     with pytest.raises(BrokenPipeError) as caught:
-        db.export(Broken())
+        db.store.transfer.export(Broken())
     assert caught.traceback  # and with it every frame is still alive
     with db._db.read() as tx:
         con = tx.connection
@@ -199,7 +201,7 @@ def test_a_sink_that_fails_leaves_no_snapshot_open(db: SessionDB) -> None:
 def test_a_file_is_private_and_complete(db: SessionDB, tmp_path: Path, fmt: Format) -> None:
     add(db, "a", "schön 👩‍💻")
     target = tmp_path / "out"
-    assert db.export_file(target, fmt) == 1
+    assert db.store.transfer.export_file(target, fmt) == 1
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     assert target.read_bytes().decode() == exported(db, fmt)
     assert not list(tmp_path.glob(".out*"))
@@ -224,7 +226,7 @@ def test_trouble_leaves_the_old_file(
         add(db, name, "x")
     for name in ("kept.jsonl", "fresh.jsonl"):
         with pytest.raises((KeyboardInterrupt, RuntimeError)):
-            db.export_file(folder / name, progress=trouble)
+            db.store.transfer.export_file(folder / name, progress=trouble)
     assert [each.name for each in folder.iterdir()] == ["kept.jsonl"]
     assert (folder / "kept.jsonl").read_text() == "before"
 
@@ -237,7 +239,7 @@ def test_a_full_disk_is_a_sentence(
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(StoreError, match="no room left"):
-        db.export_file(tmp_path / "out")
+        db.store.transfer.export_file(tmp_path / "out")
     assert not list(tmp_path.glob("*out*"))
 
 
@@ -245,13 +247,13 @@ def test_a_target_that_cannot_be_written_is_named_with_a_way_out(
     db: SessionDB, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(StoreError, match=r"is a folder\. Give"):
-        db.export_file(tmp_path)
+        db.store.transfer.export_file(tmp_path)
     with pytest.raises(StoreError, match=r"no folder .*Create it"):
-        db.export_file(tmp_path / "missing" / "out")
+        db.store.transfer.export_file(tmp_path / "missing" / "out")
     (tmp_path / "old").touch()
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(StoreError, match="write-protected"):
-        db.export_file(tmp_path / "old")
+        db.store.transfer.export_file(tmp_path / "old")
 
 
 def test_a_folder_without_rights_is_named(
@@ -262,7 +264,7 @@ def test_a_folder_without_rights_is_named(
 
     monkeypatch.setattr("tempfile.mkstemp", forbidden)
     with pytest.raises(StoreError, match="may not write to"):
-        db.export_file(tmp_path / "out")
+        db.store.transfer.export_file(tmp_path / "out")
 
 
 def test_the_database_is_never_overwritten(db: SessionDB, path: Path, tmp_path: Path) -> None:
@@ -271,7 +273,7 @@ def test_the_database_is_never_overwritten(db: SessionDB, path: Path, tmp_path: 
     link.symlink_to(path)
     for name in (path, path.with_name(path.name + "-wal"), link):
         with pytest.raises(StoreError, match="part of the session database"):
-            db.export_file(name)
+            db.store.transfer.export_file(name)
     assert db.message_count() == 1
 
 
@@ -280,12 +282,12 @@ def test_a_link_stays_a_link(db: SessionDB, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "real")
     add(db, "a", "x")
-    db.export_file(link)
+    db.store.transfer.export_file(link)
     assert link.is_symlink()
     assert json.loads((tmp_path / "real").read_text())["id"] == "a"
 
 
 def test_a_device_is_written_to_and_not_replaced(db: SessionDB) -> None:
     add(db, "a", "x")
-    assert db.export_file("/dev/null") == 1
+    assert db.store.transfer.export_file("/dev/null") == 1
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_store import SessionDB, messages
-from hermes_store.text import clean
+from hermes_store import SessionDB
+from hermes_store.records.text import clean
+from hermes_store.sessions import messages
 from hermes_store.transfer import html, markdown
-from hermes_store.transfer.readable import moment
+from hermes_store.transfer.export_text import moment
 from tests.support import LONG_AGO, add
 
 HOSTILE = (
@@ -39,7 +40,7 @@ TEXTS = st.text() | st.sampled_from(HOSTILE) | st.lists(st.sampled_from(HOSTILE)
 
 def exported(db: SessionDB, fmt: str, **options: Any) -> str:
     sink = io.StringIO()
-    db.export(sink, fmt, **options)
+    db.store.transfer.export(sink, fmt, **options)
     sink.getvalue().encode("utf-8")
     return sink.getvalue()
 

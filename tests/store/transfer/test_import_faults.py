@@ -9,7 +9,7 @@ import pytest
 
 from hermes_store import SessionDB
 from hermes_store.errors import InvalidInput
-from hermes_store.transfer.report import Outcome
+from hermes_store.records.transfer import Outcome
 from tests.store.transfer.lines import Write, only, outcomes, said, session
 
 BAD = {
@@ -40,7 +40,9 @@ BAD = {
 def test_a_bad_line_is_skipped_with_a_reason(
     db: SessionDB, write: Write, line: str, reason: str
 ) -> None:
-    report = db.import_file(write(session("a", said("x")), line, "", session("c", said("y"))))
+    report = db.store.transfer.import_file(
+        write(session("a", said("x")), line, "", session("c", said("y")))
+    )
     assert [each.line for each in report.sessions] == [1, 2, 4]
     skipped = report.sessions[1]
     assert skipped.outcome is Outcome.SKIPPED
@@ -53,25 +55,25 @@ def test_a_bad_line_is_skipped_with_a_reason(
 def test_bytes_that_are_no_text_are_reported(db: SessionDB, write: Write) -> None:
     file = write(session("a", said("x")))
     file.write_bytes(file.read_bytes() + b'{"id": "\xff\xfe", "messages": []}\n')
-    assert "not UTF-8" in (db.import_file(file).sessions[1].note or "")
+    assert "not UTF-8" in (db.store.transfer.import_file(file).sessions[1].note or "")
 
 
 def test_a_mark_at_the_beginning_does_not_matter(db: SessionDB, write: Write) -> None:
     file = write(session("a", said("x")))
     file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
-    assert only(db.import_file(file)).outcome is Outcome.ADDED
+    assert only(db.store.transfer.import_file(file)).outcome is Outcome.ADDED
 
 
 def test_a_last_line_that_is_cut_off_is_reported(db: SessionDB, write: Write) -> None:
     torn = json.dumps(session("b", said("y")))[:-9]
-    report = db.import_file(write(session("a", said("x")), torn, end=""))
+    report = db.store.transfer.import_file(write(session("a", said("x")), torn, end=""))
     assert outcomes(report) == [("a", Outcome.ADDED), (None, Outcome.SKIPPED)]
     assert "Line 2 is cut off" in (report.sessions[1].note or "")
 
 
 def test_unknown_keys_are_named_once(db: SessionDB, write: Write) -> None:
     spoken = said("x", mood="good", active=1)
-    report = db.import_file(
+    report = db.store.transfer.import_file(
         write(*(session(each, spoken, cwd="/", last_active=1, **{"e\x1b": 1}) for each in "abc"))
     )
     assert report.unknown_keys == ("cwd", "e␛", "messages.active", "messages.mood")
@@ -82,11 +84,11 @@ def test_unknown_keys_are_named_once(db: SessionDB, write: Write) -> None:
 def test_a_file_of_another_kind_is_refused(db: SessionDB, tmp_path: Path, text: str) -> None:
     (tmp_path / "in.jsonl").write_text(text)
     with pytest.raises(InvalidInput, match="neither an export nor a transcript"):
-        db.import_file(tmp_path / "in.jsonl")
+        db.store.transfer.import_file(tmp_path / "in.jsonl")
 
 
 def test_a_missing_file_or_a_folder_is_a_sentence(db: SessionDB, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="There is no file"):
-        db.import_file(tmp_path / "gone.jsonl")
+        db.store.transfer.import_file(tmp_path / "gone.jsonl")
     with pytest.raises(InvalidInput, match="is a folder"):
-        db.import_file(tmp_path)
+        db.store.transfer.import_file(tmp_path)

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_store import SessionDB
-from hermes_store.sample.generate import fill
 from hermes_store.transfer.redact import MASK, redact_row, redact_text, redact_value
+from hermes_tui.demo.sample_sessions import fill
 from tests.support import LONG_AGO, add
 
 # In pieces, so that no scanner takes this file for a leak.
@@ -121,8 +121,8 @@ def test_sample_conversations_hold_no_secrets(db: SessionDB) -> None:
     fill(db._db, 100, now=LONG_AGO)
     for fmt in ("jsonl", "markdown", "html"):
         plain, masked = io.StringIO(), io.StringIO()
-        db.export(plain, fmt)
-        db.export(masked, fmt, redact=True)
+        db.store.transfer.export(plain, fmt)
+        db.store.transfer.export(masked, fmt, redact=True)
         assert plain.getvalue() == masked.getvalue()
 
 
@@ -164,7 +164,7 @@ def test_an_export_shows_no_secret_anywhere(db: SessionDB, fmt: str) -> None:
     db.append_message("a", "tool", '{"password": "hunter2hunter2"}', tool_name="terminal")
     db.update_system_prompt("a", f"You have {XOX}.")
     sink = io.StringIO()
-    db.export(sink, fmt, redact=True)
+    db.store.transfer.export(sink, fmt, redact=True)
     for secret in (SK, GHP, AWS, JWT, XOX, "hunter2hunter2"):
         assert secret not in sink.getvalue()
     assert MASK in sink.getvalue()

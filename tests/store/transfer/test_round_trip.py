@@ -11,31 +11,32 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_store import SessionDB, titles
+from hermes_store import SessionDB
 from hermes_store.errors import TitleTooLong
-from hermes_store.sample.generate import fill
-from hermes_store.transfer.report import Outcome
+from hermes_store.records.transfer import Outcome
+from hermes_store.sessions import titles
+from hermes_tui.demo.sample_sessions import fill
 from tests.support import LONG_AGO, add
 
 
 def jsonl(db: SessionDB) -> str:
     sink = io.StringIO()
-    db.export(sink)
+    db.store.transfer.export(sink)
     return sink.getvalue()
 
 
 def test_sample_sessions_come_back_to_the_byte(db: SessionDB, tmp_path: Path) -> None:
     fill(db._db, 150, now=LONG_AGO)
     add(db, "empty")
-    assert db.export_file(tmp_path / "out.jsonl") == db.session_count()
+    assert db.store.transfer.export_file(tmp_path / "out.jsonl") == db.session_count()
     with SessionDB(tmp_path / "other.db") as other:
-        report = other.import_file(tmp_path / "out.jsonl")
+        report = other.store.transfer.import_file(tmp_path / "out.jsonl")
         assert report.count(Outcome.ADDED) == db.session_count()
         assert not report.unknown_keys
         assert {each.note for each in report.sessions} == {None}
         assert jsonl(other) == (tmp_path / "out.jsonl").read_text()
         assert other.list_sessions_rich(limit=500) == db.list_sessions_rich(limit=500)
-        report = other.import_file(tmp_path / "out.jsonl")
+        report = other.store.transfer.import_file(tmp_path / "out.jsonl")
         assert report.count(Outcome.PRESENT) == db.session_count()
         assert jsonl(other) == (tmp_path / "out.jsonl").read_text()
 
@@ -108,16 +109,16 @@ def test_any_file_comes_in_once_and_goes_out_the_same(rows: list[dict[str, Any]]
             return
         file = _write(place / "in.jsonl", rows)
         with SessionDB(place / "one.db") as one, SessionDB(place / "two.db") as two:
-            first = one.import_file(file)
+            first = one.store.transfer.import_file(file)
             once = jsonl(one)
-            second = one.import_file(file)
+            second = one.store.transfer.import_file(file)
             assert jsonl(one) == once
             assert second.count(Outcome.ADDED) == second.count(Outcome.EXTENDED) == 0
             assert len(first.sessions) == len(rows)
             assert first.count(Outcome.ADDED) == one.session_count()
 
-            one.export_file(place / "out.jsonl")
+            one.store.transfer.export_file(place / "out.jsonl")
             if once:
-                report = two.import_file(place / "out.jsonl")
+                report = two.store.transfer.import_file(place / "out.jsonl")
                 assert report.count(Outcome.ADDED) == one.session_count()
             assert jsonl(two) == once

@@ -1,0 +1,1 @@
+"""What a browser shows: lists, their rows, transcripts, recaps."""

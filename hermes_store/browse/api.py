@@ -1,0 +1,146 @@
+"""What a store offers a browser: `store.lists` and `store.transcripts`."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from hermes_store.browse import order, recap, recent, rows, transcript
+from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records.listing import Entry, Filter, Hidden, ListRow, View
+from hermes_store.records.marks import SessionMarks
+from hermes_store.records.message import Message
+from hermes_store.records.recap import Limits, Recap
+from hermes_store.records.search import Spans
+from hermes_store.records.session import Conversation
+from hermes_store.records.transcript import Outline
+from hermes_store.sessions import messages
+
+
+class MarksBeside(Protocol):
+    """Knows the marks that are not in the session database itself."""
+
+    def archived(self, tx: Transaction) -> tuple[str, ...]:
+        """Return the sessions that are archived although the file does not say so."""
+
+    def of_rows(self, tx: Transaction, session_ids: Sequence[str]) -> dict[str, SessionMarks]:
+        """Return the marks of conversations; empty where there can be none."""
+
+
+class Lists:
+    """Lists of conversations: everything in order, and the rows that are looked at."""
+
+    def __init__(self, database: Database, marks: MarksBeside) -> None:
+        self._database = database
+        self._marks = marks
+
+    def conversations(
+        self, chosen: Filter | None = None, *, limit: int = 20, offset: int = 0
+    ) -> list[Conversation]:
+        """Return conversations by last activity, one for each compression chain."""
+        with self._database.read() as tx:
+            wanted = self._without_archived(tx, chosen or Filter())
+            return recent.conversations(tx, wanted, limit=limit, offset=offset)
+
+    def as_dictionaries(
+        self, chosen: Filter | None = None, *, limit: int = 20
+    ) -> list[dict[str, Any]]:
+        """Return the same list as dictionaries with all columns, which is faster for long ones."""
+        with self._database.read() as tx:
+            wanted = self._without_archived(tx, chosen or Filter())
+            return recent.rich(tx, wanted, limit=limit, by_activity=True)
+
+    def _without_archived(self, tx: Transaction, chosen: Filter) -> Filter:
+        if chosen.include_archived:
+            return chosen
+        hidden = self._marks.archived(tx)
+        return replace(chosen, archived_ids=(*chosen.archived_ids, *hidden)) if hidden else chosen
+
+    def recent_ids(self, source: str | None = None, *, limit: int = -1) -> list[str]:
+        """Return every kind of session, the most recently active first; -1 is no limit."""
+        with self._database.read() as tx:
+            return [row["id"] for row in recent.recent(tx, source, limit=limit)]
+
+    def entries(self, view: View, *, now: float) -> Iterator[Entry]:
+        """Yield all ids of a list in order, with the headings of its grouping."""
+        with self._database.read() as tx:
+            hidden = self._marks.archived(tx)
+            yield from order.entries(tx, view, archived=hidden, now=now)
+
+    def first_guess(self) -> list[str]:
+        """Return the ids that likely begin a list, where working out all of it takes a while."""
+        with self._database.read() as tx:
+            if tx.caps.activity:
+                return []
+            return order.first_guess(tx, archived=self._marks.archived(tx))
+
+    def rows(self, ids: Sequence[str], *, now: float) -> list[ListRow]:
+        """Return the rows of some conversations, marks included."""
+        with self._database.read() as tx:
+            found = rows.rows(tx, ids, now)
+            marks = self._marks.of_rows(tx, [row.id for row in found])
+        if not marks:
+            return found
+        return [
+            replace(
+                row,
+                pinned=marks[row.id].pinned,
+                archived=marks[row.id].archived,
+                tags=marks[row.id].tags,
+            )
+            for row in found
+        ]
+
+    def hidden_counts(self, view: View) -> dict[Hidden, int]:
+        """Return how many conversations a view leaves out, by reason."""
+        with self._database.read() as tx:
+            return order.hidden_counts(tx, view, archived=self._marks.archived(tx))
+
+
+class Transcripts:
+    """Whole conversations as long pages, and what was said last."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def outline(self, session_id: str) -> Outline:
+        """Return the conversation of a session as one long page of message ids."""
+        with self._database.read() as tx:
+            return transcript.outline(tx, session_id)
+
+    def page_end(
+        self, session_id: str, known: Outline | None = None
+    ) -> tuple[Outline, list[Message]]:
+        """Return a conversation as a long page, with those of its last messages that are new.
+
+        New is what an earlier form of the page, if there is one, does not have.
+        """
+        with self._database.read() as tx:
+            return transcript.page_end(tx, session_id, known)
+
+    def find(
+        self,
+        page: Outline,
+        text: str,
+        *,
+        cancelled: Callable[[], bool] | None = None,
+        typing: bool = False,
+    ) -> tuple[array[int], Spans]:
+        """Return the messages of a page that match a search, and what marks the places."""
+        from hermes_store.browse import find  # a list should not wait for all of search
+
+        with self._database.read() as tx:
+            return find.matches(tx, page, text, cancelled=cancelled, typing=typing)
+
+    def recap(self, session_id: str, limits: Limits | None = None) -> Recap:
+        """Return what was said last in a session, short enough for a glance."""
+        with self._database.read() as tx:
+            return recap.build(messages.iterate(tx, session_id), limits)
+
+    def quick_recap(self, session_id: str, limits: Limits | None = None) -> Recap:
+        """Return the recap of a session without reading all of a long one."""
+        with self._database.read() as tx:
+            return recap.of_session(tx, session_id, limits)

@@ -1,0 +1,310 @@
+"""What a long list of conversations needs: all ids in order, and how many are left out.
+
+The ids of everything are cheap (a walk through one index) and make a list that scrolls from the
+newest to the oldest without gaps; a row (see `list_rows`) is only put together when it is
+looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from hermes_store.browse import recent as listing
+from hermes_store.engines.sqlite.activity import edge as edge_sql
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records.listing import Entry, Grouping, Heading, Hidden, Sort, View
+from hermes_store.records.session import Edge
+from hermes_store.records.sources import describe, of_source, spellings
+from hermes_store.records.text import local_day
+from hermes_store.sessions import lineage
+
+AGENT_SOURCES = ("tool", "subagent")
+QUICK_MESSAGES = 5_000
+"""Messages that are looked at for a first guess where the file keeps no activity."""
+
+_LISTED = "(SELECT value FROM json_each(?))"
+
+
+class _Place(NamedTuple):
+    """A conversation and what it is sorted and grouped by."""
+
+    id: str
+    moment: float
+    group: str | None = None
+
+
+# -- the order of everything -------------------------------------------------------------------
+
+
+def entries(
+    tx: Transaction, view: View, *, archived: Collection[str] = (), now: float
+) -> Iterator[Entry]:
+    """Yield the ids of a list in order, with the headings that its grouping asks for.
+
+    `archived` are the sessions that somebody archived although the file does not say so.
+    """
+    places = (
+        _from_activity(tx, view, archived) if tx.caps.activity else _computed(tx, view, archived)
+    )
+    found: Iterable[_Place] = places if view.limit is None else _first(places, view.limit)
+    if view.group is Grouping.NONE:
+        return (place.id for place in found)
+    return _grouped(list(found), view, now)
+
+
+def _first(places: Iterator[_Place], number: int) -> Iterator[_Place]:
+    for _, place in zip(range(number), places, strict=False):
+        yield place
+
+
+def _kind(tx: Transaction) -> str:
+    """Return SQL for what hides a session: the value of a Hidden, or '' for nothing."""
+    activity = tx.caps.activity
+    source = "a.source" if activity else "s.source"
+    agents = ", ".join(f"'{name}'" for name in AGENT_SOURCES)
+    edge = "a.edge" if activity else edge_sql("s", "p")
+    silent = (
+        "a.spoken = 0" if activity else "NOT EXISTS (SELECT 1 FROM messages WHERE session_id=s.id)"
+    )
+    filed = "".join(f" OR COALESCE(s.{column}, 0)" for column in _filing(tx))
+    return (
+        f"CASE WHEN {edge} = 'agent' OR {source} IN ({agents}) THEN '{Hidden.AGENT.value}' "
+        f"WHEN {source} = 'cron' THEN '{Hidden.CRON.value}' "
+        f"WHEN s.id IN {_LISTED}{filed} THEN '{Hidden.ARCHIVED.value}' "
+        f"WHEN {silent} THEN '{Hidden.EMPTY.value}' ELSE '' END"
+    )
+
+
+def _wanted_kinds(view: View) -> list[str]:
+    shown = {"", *(kind.value for kind in view.shown)}
+    if view.source in AGENT_SOURCES:
+        shown.add(Hidden.AGENT.value)
+    if view.source == "cron":
+        shown.add(Hidden.CRON.value)
+    return sorted(shown)
+
+
+def _from_activity(tx: Transaction, view: View, archived: Collection[str]) -> Iterator[_Place]:
+    plain = view.sort is Sort.ACTIVITY and view.group in (Grouping.NONE, Grouping.DATE)
+    plain = plain and not view.shown and view.source not in AGENT_SOURCES
+    if plain and not archived and not _filing(tx):
+        return _from_index(tx, view)
+    kinds = _wanted_kinds(view)
+    source, names = of_source("a.source", view.source)
+    values: list[Any] = [json.dumps(sorted(archived)), json.dumps(kinds)]
+    rows = tx.rows(
+        f"SELECT a.session_id, {_moment(view)}, {_group(view)} "
+        "FROM session_activity a JOIN sessions s ON s.id = a.session_id "
+        f"WHERE (a.listed = 1 OR a.edge = 'agent') AND {_kind(tx)} IN "
+        f"{_LISTED} AND {source} ORDER BY {_ORDERS[view.sort]}, a.session_id DESC",
+        (*values, *names),
+    )
+    return (_Place(*row) for row in rows)
+
+
+def _from_index(tx: Transaction, view: View) -> Iterator[_Place]:
+    """Walk the index that exists for this list, and nothing else."""
+    chosen, names = of_source("a.source", view.source)
+    if view.source is None:
+        names = (*AGENT_SOURCES, "cron")
+        chosen = f"a.source NOT IN ({', '.join('?' * len(names))})"
+    # Jobs are hidden for being jobs, so asking for them shows the silent ones, too.
+    spoken = "" if view.source == "cron" else "AND a.spoken = 1"
+    rows = tx.rows(
+        "SELECT a.session_id, a.chain_active FROM session_activity a "
+        f"WHERE a.listed = 1 {spoken} AND {chosen} "
+        "ORDER BY a.chain_active DESC, a.session_id DESC",
+        names,
+    )
+    return (_Place(*row) for row in rows)
+
+
+def _filing(tx: Transaction) -> list[str]:
+    """Return the columns with which a newer Hermes puts sessions away."""
+    return [column for column in ("archived", "hidden") if tx.caps.has_session(column)]
+
+
+_TOTAL = (
+    "COALESCE(s.message_count, 0) + COALESCE((SELECT SUM(c.message_count) "
+    "FROM session_activity k JOIN sessions c ON c.id = k.session_id "
+    "WHERE k.root_id = a.session_id AND k.edge = 'compression'), 0)"
+)
+# What the row shows: the title of the newest continuation that there is.
+_TITLE = (
+    "COALESCE((SELECT c.title FROM session_activity k JOIN sessions c ON c.id = k.session_id "
+    "WHERE k.root_id = a.session_id AND k.edge = 'compression' "
+    "ORDER BY c.started_at DESC, c.id DESC LIMIT 1), s.title)"
+)
+_ORDERS = {
+    Sort.ACTIVITY: "a.chain_active DESC",
+    Sort.STARTED: "s.started_at DESC",
+    Sort.MESSAGES: f"{_TOTAL} DESC, a.chain_active DESC",
+    Sort.TITLE: f"{_TITLE} IS NULL, {_TITLE} COLLATE NOCASE, a.chain_active DESC",
+}
+
+
+def _moment(view: View) -> str:
+    return "s.started_at" if view.sort is Sort.STARTED else "a.chain_active"
+
+
+def _group(view: View) -> str:
+    groups = {Grouping.SOURCE: "s.source", Grouping.MODEL: "COALESCE(s.model, '')"}
+    return groups.get(view.group, "NULL")
+
+
+# -- the same without the side table -----------------------------------------------------------
+
+
+class _Known(NamedTuple):
+    """What a file without the side table says about one session."""
+
+    id: str
+    parent: str | None
+    edge: str
+    kind: str
+    source: str
+    model: str | None
+    title: str | None
+    started_at: float
+    last: float
+    messages: int
+
+
+def _computed(tx: Transaction, view: View, archived: Collection[str]) -> Iterator[_Place]:
+    """Work the order out from all sessions; only their newest message is looked up."""
+    known = {
+        row[0]: _Known(*row)
+        for row in tx.rows(
+            f"SELECT s.id, s.parent_session_id, {edge_sql('s', 'p')}, "
+            f"{_kind(tx)}, s.source, s.model, s.title, s.started_at, "
+            f"{listing.COMPUTED_LAST}, COALESCE(s.message_count, 0) "
+            "FROM sessions s LEFT JOIN sessions p ON p.id = s.parent_session_id",
+            (json.dumps(sorted(archived)),),
+        )
+    }
+    last = {each.id: each.last for each in known.values()}
+    total = {each.id: each.messages for each in known.values()}
+    title = {each.id: each.title for each in known.values()}
+    for each in sorted(known.values(), key=lambda each: (each.started_at, each.id)):
+        if each.edge == Edge.COMPRESSION.value:
+            root = _root_of(each, known)
+            last[root] = max(last[root], each.last)
+            total[root] += each.messages
+            title[root] = each.title or known[root].title
+    kinds = set(_wanted_kinds(view))
+    found = [
+        each
+        for each in known.values()
+        if each.edge != Edge.COMPRESSION.value
+        and each.kind in kinds
+        and (view.source is None or each.source in spellings(view.source))
+    ]
+    orders: dict[Sort, Callable[[_Known], Any]] = {
+        Sort.ACTIVITY: lambda each: -last[each.id],
+        Sort.STARTED: lambda each: -each.started_at,
+        Sort.MESSAGES: lambda each: (-total[each.id], -last[each.id]),
+        Sort.TITLE: lambda each: (
+            title[each.id] is None,
+            _folded(title[each.id] or ""),
+            -last[each.id],
+        ),
+    }
+    found.sort(key=lambda each: each.id, reverse=True)
+    found.sort(key=orders[view.sort])
+    for each in found:
+        moment = each.started_at if view.sort is Sort.STARTED else last[each.id]
+        group = each.source if view.group is Grouping.SOURCE else each.model or ""
+        yield _Place(each.id, moment, group)
+
+
+def _root_of(session: _Known, known: dict[str, _Known]) -> str:
+    seen = {session.id}
+    while session.edge == Edge.COMPRESSION.value and session.parent in known:
+        session = known[session.parent]
+        if session.id in seen:
+            break
+        seen.add(session.id)
+    return session.id
+
+
+def _folded(text: str) -> str:
+    """Return text as NOCASE compares it: of ASCII letters the case does not count."""
+    return text.translate({code: code + 32 for code in range(ord("A"), ord("Z") + 1)})
+
+
+def first_guess(tx: Transaction, *, archived: Collection[str] = ()) -> list[str]:
+    """Return the conversations of the newest messages, at once, where no order is kept.
+
+    Working out the order of a large file that only Hermes Agent has written takes a moment;
+    this is what stands on the screen until then.
+    """
+    recent = tx.rows(
+        "SELECT DISTINCT session_id FROM (SELECT session_id FROM messages ORDER BY id DESC "
+        f"LIMIT {QUICK_MESSAGES})"
+    )
+    roots = dict.fromkeys(lineage.chain(tx, session_id)[0] for (session_id,) in recent)
+    hidden = (
+        f"SELECT {_kind(tx)} FROM {listing.origin(tx)} "
+        f"WHERE s.id = ? AND {edge_sql('s', 'p')} <> 'compression'"
+    )
+    put_away = json.dumps(sorted(archived))
+    return [root for root in roots if tx.value(hidden, (put_away, root)) == ""]
+
+
+# -- headings ----------------------------------------------------------------------------------
+
+
+def _grouped(places: Sequence[_Place], view: View, now: float) -> Iterator[Entry]:
+    days = _Days(now)
+    groups: dict[str, list[str]] = {}
+    for place in places:
+        if view.group is Grouping.DATE:
+            label = days.name(place.moment)
+        elif view.group is Grouping.SOURCE:
+            label = describe(place.group or "").label
+        else:
+            label = place.group or "no model"
+        groups.setdefault(label, []).append(place.id)
+    for text, ids in groups.items():
+        yield Heading(text, len(ids))
+        yield from ids
+
+
+class _Days:
+    """Names for how long ago something was, the finer the nearer."""
+
+    def __init__(self, now: float) -> None:
+        today = local_day(now).replace(hour=0, minute=0, second=0, microsecond=0)
+        names = ((0, "Today"), (1, "Yesterday"), (6, "Last 7 days"), (29, "Last 30 days"))
+        self._steps = [((today - timedelta(days)).timestamp(), text) for days, text in names]
+
+    def name(self, moment: float) -> str:
+        """Return the heading of a moment."""
+        for start, text in self._steps:
+            if moment >= start:
+                return text
+        return f"{local_day(moment):%B %Y}"
+
+
+# -- what is left out --------------------------------------------------------------------------
+
+
+def hidden_counts(
+    tx: Transaction, view: View, *, archived: Collection[str] = ()
+) -> dict[Hidden, int]:
+    """Return how many conversations and sub-agents a view leaves out, by the reason."""
+    source, names = of_source("s.source", view.source)
+    edge = "a.edge" if tx.caps.activity else edge_sql("s", "p")
+    rows = tx.rows(
+        f"SELECT {_kind(tx)}, COUNT(*) "
+        f"FROM {listing.origin(tx)} WHERE {source} AND {edge} <> 'compression' GROUP BY 1",
+        (json.dumps(sorted(archived)), *names),
+    )
+    kinds = set(_wanted_kinds(view))
+    return {Hidden(kind): number for kind, number in rows if kind not in kinds}
+
+
+# -- how much ---------------------------------------------------------------------------------

@@ -1,0 +1,99 @@
+"""The recap of a conversation, as data: what was said last, short enough to read at a glance.
+
+User messages are cut to 300 characters, answers to three lines and 200 characters, tool calls to
+their number and names; the last answer stays whole. System messages, tool output and reasoning
+are left out, and of a long conversation the last ten exchanges are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records import tool_calls
+from hermes_store.records.content import without_reasoning
+from hermes_store.records.message import Message
+from hermes_store.records.recap import Limits, Recap, RecapEntry
+from hermes_store.records.text import clean
+from hermes_store.sessions import messages
+
+WHOLE_RECAP = 400
+"""Messages up to which a recap reads all of a session."""
+RECAP_STEP = 80
+
+
+def _cut(text: str, characters: int) -> str:
+    return text if len(text) <= characters else text[:characters] + "..."
+
+
+def _shortened(text: str, limits: Limits) -> str:
+    lines = text.splitlines()
+    if len(lines) > limits.assistant_lines:
+        text = "\n".join(lines[: limits.assistant_lines]) + " ..."
+    return _cut(text, limits.assistant_characters)
+
+
+def build(said_messages: Iterable[Message], limits: Limits | None = None) -> Recap:
+    """Make the recap of a conversation's messages."""
+    limits = limits or Limits()
+    said: list[tuple[str, str, str]] = []
+    total = users = 0
+    for message in said_messages:
+        total += 1
+        users += message.role == "user"
+        text = clean(message.text)
+        if message.role == "user" and text.strip():
+            said.append(("user", text.strip(), ""))
+        elif message.role == "assistant":
+            text, calls = without_reasoning(text), tool_calls.summary(message.tool_calls)
+            if text or (calls and not limits.skip_tool_only):
+                said.append(("assistant", text, calls))
+    last = max((place for place, each in enumerate(said) if each[0] == "assistant"), default=-1)
+    shown = said[-2 * limits.exchanges :] if limits.exchanges else []
+    first = len(said) - len(shown)
+    entries = tuple(_entry(each, place == last, limits) for place, each in enumerate(shown, first))
+    return Recap(entries, first, users, total)
+
+
+def _entry(said: tuple[str, str, str], whole: bool, limits: Limits) -> RecapEntry:
+    role, text, calls = said
+    if role == "user":
+        return RecapEntry(role, _cut(text, limits.user_characters))
+    if not whole:
+        text = _shortened(text, limits)
+    return RecapEntry(role, " ".join(filter(None, (text, clean(calls)))), whole)
+
+
+def of_session(tx: Transaction, session_id: str, limits: Limits | None = None) -> Recap:
+    """Return the recap of a session without reading all of a long one.
+
+    The number of earlier messages in a long one counts answers that only used tools, too.
+    """
+    limits = limits or Limits()
+    by_role = dict(
+        tx.rows(
+            f"SELECT m.role, COUNT(*) FROM messages m WHERE m.session_id = ? "
+            f"AND {messages.visible(tx)} GROUP BY m.role",
+            (session_id,),
+        )
+    )
+    total = sum(by_role.values())
+    if total <= WHOLE_RECAP:
+        return build(messages.iterate(tx, session_id), limits)
+    wanted, taken = 2 * limits.exchanges, RECAP_STEP
+    while True:
+        tail = [
+            row[0]
+            for row in tx.rows(
+                f"SELECT m.id FROM messages m WHERE m.session_id = ? AND {messages.visible(tx)} "
+                "ORDER BY m.id DESC LIMIT ?",
+                (session_id, taken),
+            )
+        ]
+        found = build(messages.by_id(tx, tail[::-1]), limits)
+        if len(found.entries) >= wanted or taken >= total:
+            break
+        taken *= 4
+    said = by_role.get("user", 0) + by_role.get("assistant", 0)
+    earlier = max(found.earlier, said - len(found.entries))
+    return Recap(found.entries, earlier, by_role.get("user", 0), total)

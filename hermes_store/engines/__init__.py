@@ -1,0 +1,1 @@
+"""Where sessions are stored: one folder for each kind of database."""

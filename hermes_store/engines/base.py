@@ -1,0 +1,56 @@
+"""What an engine offers the rest of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+Progress = Callable[[str, int, int], None]
+
+
+Synchronous = Literal["FULL", "NORMAL"]
+
+
+class FullText(Enum):
+    """How the messages of a file are indexed."""
+
+    NONE = "none"
+    INLINE = "inline"
+    """Both indexes keep a copy of the text (real Hermes up to schema 22)."""
+    EXTERNAL = "external"
+    """This store's layout: text from views, trigrams for CJK rows only."""
+    COLUMNS = "columns"
+    """Schema 23 and later: content, tool_name and tool_calls in columns of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """The answers of a probe."""
+
+    version: int
+    foreign: bool
+    """Whether a newer Hermes owns the file: no DDL, no change of its version."""
+    session_columns: tuple[str, ...]
+    message_columns: tuple[str, ...]
+    tables: frozenset[str]
+    words: FullText
+    trigram: FullText
+    activity: bool
+    """Whether `session_activity` is there and kept current."""
+    rebuild_floor: int | None
+    """The lowest indexed message id while an index is being rebuilt."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether the file has no session tables yet."""
+        return not self.session_columns
+
+    def has_session(self, column: str) -> bool:
+        """Tell whether `sessions` has a column."""
+        return column in self.session_columns
+
+    def has_message(self, column: str) -> bool:
+        """Tell whether `messages` has a column."""
+        return column in self.message_columns

@@ -1,0 +1,1 @@
+"""SQLite: files, schema, migrations, full-text indexes, the files beside the database."""

@@ -1,0 +1,161 @@
+"""Brings a file of schema 1 to 10 to version 11, and keeps the derived tables of an 11 intact.
+
+Each step is one transaction that also raises the version, so a kill leaves the file at one
+version or the next. Every step looks again, inside its transaction, whether it is still needed:
+two processes may open the same old file at once. The long part, indexing all messages anew,
+runs in small transactions and goes on where it stopped.
+
+A file with a version above 11 belongs to a newer Hermes and never comes here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import apsw
+
+from hermes_store.engines.sqlite import activity, fulltext, schema
+from hermes_store.engines.sqlite.capabilities import version
+from hermes_store.engines.sqlite.transaction import Transaction
+
+if TYPE_CHECKING:
+    from hermes_store.engines.base import Progress
+
+    Write = Callable[[], AbstractContextManager[Transaction]]
+
+log = logging.getLogger("hermes_store.migrations")
+
+
+def is_current(con: apsw.Connection) -> bool:
+    """Tell, without any lock, whether a file needs nothing at all."""
+    return (
+        version(con) == schema.SCHEMA_VERSION
+        and fulltext.floor(con) is None
+        and activity.is_intact(con)
+        and _indexes_are_whole(con)
+        and not any(_missing_columns(con, schema.SCHEMA_VERSION))
+        and schema.TITLE_INDEX_NAME in fulltext.stored(con, "index")
+    )
+
+
+def bring_up_to_date(write: Write, path: Path, progress: Progress | None) -> None:
+    """Create, migrate or repair until the file is a whole version 11."""
+    with write() as tx:
+        found = version(tx.connection)
+        if found == 0:
+            _create(tx.connection)
+    if found == 0 or found > schema.SCHEMA_VERSION:
+        return
+    for target in range(found + 1, schema.SCHEMA_VERSION + 1):
+        with write() as tx:
+            _step(tx.connection, target)
+    with write() as tx:
+        _reconcile(tx.connection, path)
+    finish_rebuild(write, progress)
+
+
+def _create(con: apsw.Connection) -> None:
+    for sql in (*schema.STATEMENTS, schema.TITLE_INDEX):
+        con.execute(sql)
+    fulltext.create(con)
+    activity.create(con)
+    _set_version(con, schema.SCHEMA_VERSION)
+
+
+def _set_version(con: apsw.Connection, number: int) -> None:
+    con.execute("DELETE FROM schema_version")
+    con.execute("INSERT INTO schema_version(version) VALUES (?)", (number,))
+
+
+def _step(con: apsw.Connection, target: int) -> None:
+    """Raise the file to `target`, unless another process did so meanwhile."""
+    for sql in schema.STATEMENTS:
+        con.execute(sql)
+    if version(con) >= target:
+        return
+    _add_columns(con, target)
+    if target == 4:
+        _number_duplicate_titles(con)
+        con.execute(schema.TITLE_INDEX)
+    if target == 11:
+        # Version 10 brought the trigram index and 11 filled both anew with more text;
+        # building it once, here, in its final form serves both.
+        fulltext.start_rebuild(con)
+    _set_version(con, target)
+
+
+def _missing_columns(con: apsw.Connection, target: int) -> Iterator[tuple[str, schema.Column]]:
+    """Yield the columns that versions up to `target` declare and the file lacks."""
+    for table, columns in schema.COLUMNS.items():
+        present = {row[1] for row in con.execute(f"PRAGMA table_info({table})")}
+        for column in columns:
+            if column.since <= target and column.name not in present:
+                yield table, column
+
+
+def _add_columns(con: apsw.Connection, target: int) -> None:
+    for table, column in _missing_columns(con, target):
+        con.execute(f"ALTER TABLE {table} ADD COLUMN {column.name} {column.declaration}")
+
+
+def _number_duplicate_titles(con: apsw.Connection) -> None:
+    """Give all but the newest holder of a title a number, so that titles can become unique."""
+    taken = {row[0] for row in con.execute("SELECT DISTINCT title FROM sessions")}
+    repeated = con.execute(
+        "SELECT id, title FROM (SELECT id, title, started_at, row_number() OVER "
+        "(PARTITION BY title ORDER BY started_at DESC, id DESC) AS place FROM sessions "
+        "WHERE title IS NOT NULL) WHERE place > 1 ORDER BY started_at, id"
+    ).fetchall()
+    for session_id, title in repeated:
+        number = 2
+        while (candidate := f"{title} ({number})") in taken:
+            number += 1
+        taken.add(candidate)
+        con.execute("UPDATE sessions SET title = ? WHERE id = ?", (candidate, session_id))
+
+
+def _reconcile(con: apsw.Connection, path: Path) -> None:
+    """Mend what is missing or replaced in a version 11 file."""
+    if version(con) != schema.SCHEMA_VERSION:
+        return
+    for sql in schema.STATEMENTS:
+        con.execute(sql)
+    _add_columns(con, schema.SCHEMA_VERSION)
+    if schema.TITLE_INDEX_NAME not in fulltext.stored(con, "index"):
+        _number_duplicate_titles(con)
+        con.execute(schema.TITLE_INDEX)
+    if not activity.is_intact(con):
+        activity.create(con)
+    if not _indexes_are_whole(con):
+        log.warning("The search index of %s was changed by another program; rebuilding it.", path)
+        fulltext.start_rebuild(con)
+
+
+def _indexes_are_whole(con: apsw.Connection) -> bool:
+    """Tell whether both indexes are there and, where they are this store's, untouched."""
+    if not fulltext.TABLES.keys() <= fulltext.stored(con, "table").keys():
+        return False
+    if fulltext.is_mixed(con):
+        return False
+    return not fulltext.is_external(con) or fulltext.is_intact(con)
+
+
+def finish_rebuild(write: Write, progress: Progress | None) -> None:
+    """Run a re-index that was started, by whom and when ever, to its end."""
+
+    def transaction() -> Iterator[apsw.Connection]:
+        with write() as tx:
+            yield tx.connection
+
+    def report(done: int, total: int) -> None:
+        if progress is not None:
+            progress("Indexing messages", done, total)
+
+    with write() as tx:
+        pending = fulltext.floor(tx.connection) is not None
+    if pending:
+        fulltext.rebuild(transaction, report)

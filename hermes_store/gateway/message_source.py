@@ -1,0 +1,83 @@
+"""Where a message came from, as a bot for any platform can say it.
+
+Knows nothing of sessions; `keys` makes a session key of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any, Self
+
+from hermes_store.errors import InvalidInput
+from hermes_store.records.text import storable
+
+
+class ChatType(StrEnum):
+    """The kinds of chat that platforms have; another one is kept as it is called."""
+
+    DM = "dm"
+    GROUP = "group"
+    CHANNEL = "channel"
+    THREAD = "thread"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageSource:
+    """The origin of one message. What a platform does not tell is None."""
+
+    platform: str
+    """A name of `hermes_store.records.sources`, such as telegram, or any other."""
+    chat_type: str = ChatType.DM
+    chat_id: str | None = None
+    thread_id: str | None = None
+    user_id: str | None = None
+    user_id_alt: str | None = None
+    """A steadier id of the same person, if the platform has one; it counts before `user_id`."""
+    user_name: str | None = None
+    chat_name: str | None = None
+    chat_topic: str | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            # Many platforms number their chats, and 5 and "5" must not become two sessions.
+            if value is not None and not isinstance(value, str):
+                raise InvalidInput(
+                    f"{field.name} of a message source must be text, not {value!r}. Use str()."
+                )
+            if value is not None:
+                # Half of a surrogate pair can be written to no file; a key must survive that.
+                object.__setattr__(self, field.name, storable(str(value)))
+        if not self.platform or not self.chat_type:
+            raise InvalidInput("A message source needs a platform and a chat type.")
+
+    @property
+    def participant(self) -> str | None:
+        """Who said it, if the platform tells."""
+        return self.user_id_alt or self.user_id or None
+
+    def origin(self) -> dict[str, str | None]:
+        """Return it in the form that sessions.json keeps."""
+        always = {
+            "platform": self.platform,
+            "chat_id": self.chat_id,
+            "chat_name": self.chat_name,
+            "chat_type": str(self.chat_type),
+            "user_id": self.user_id,
+            "user_name": self.user_name,
+            "thread_id": self.thread_id,
+            "chat_topic": self.chat_topic,
+        }
+        return always | ({"user_id_alt": self.user_id_alt} if self.user_id_alt else {})
+
+    @classmethod
+    def from_origin(cls, origin: Mapping[str, Any], platform: str = "unknown") -> Self:
+        """Return the source that sessions.json tells of; what it has besides is left out.
+
+        `platform` is for an origin that does not name its own.
+        """
+        known = {field.name for field in fields(cls)}
+        told = {name: str(origin[name]) for name in known & origin.keys() if origin[name]}
+        return cls(**{"platform": platform} | told)

@@ -1,0 +1,274 @@
+"""sessions.json: which session each key leads to, in the form that Hermes Agent writes.
+
+Whatever else an entry or the file holds is kept. A change replaces the file as a whole, under
+a lock that all processes share. A file that cannot be used is kept under another name, and
+what it said is put together again from what is readable of it and from the database.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from hermes_store.gateway import file_lock
+
+FILE_NAME = "sessions.json"
+
+# The moment of `updated_at`, which is local time without a zone and so means two moments in
+# the hour that comes twice in autumn. Hermes Agent ignores it and leaves it out.
+_EXACT = "updated_epoch"
+_QUARTER = 900
+_DAY = 86_400
+_BETWEEN = re.compile(r"[\s,]*")
+_COLON = re.compile(r"\s*:\s*")
+
+log = logging.getLogger("hermes_store.gateway")
+
+Recover = Callable[[], Mapping[str, "Route"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One entry: where a key leads."""
+
+    key: str
+    session_id: str
+    updated_at: float
+    fields: Mapping[str, Any]
+    """All that the entry says, in the file's own form."""
+
+    @classmethod
+    def new(
+        cls,
+        key: str,
+        session_id: str,
+        now: float,
+        more: Mapping[str, Any],
+        before: Route | None = None,
+    ) -> Route:
+        """Return an entry for a session that is used from now on.
+
+        Of the entry `before` it, what is not known here is kept.
+        """
+        kept = {} if before is None else before.fields
+        begun = {"session_key": key, "session_id": session_id, "created_at": local_time(now)}
+        fields = {**begun, **kept, **begun, **_BLANK, **more}
+        return cls(key, session_id, 0.0, fields).changed(now, reset_claimed_until=None)
+
+    @classmethod
+    def read(cls, key: str, fields: Any) -> Route | None:
+        """Return an entry of the file, None if it is no usable one."""
+        if not isinstance(fields, dict) or not isinstance(fields.get("session_id"), str):
+            return None
+        moment = _moment(fields)
+        if moment is None or not fields["session_id"]:
+            return None
+        return cls(key, fields["session_id"], moment, fields)
+
+    def changed(self, now: float, **more: Any) -> Route:
+        """Return the entry as it is once something happened now; a None takes a field away."""
+        moment = {"updated_at": local_time(now), _EXACT: now}
+        fields = {**self.fields, **moment, **more}
+        kept = {
+            name: value for name, value in fields.items() if name not in more or value is not None
+        }
+        return Route(self.key, str(fields["session_id"]), now, kept)
+
+
+_BLANK: dict[str, Any] = {
+    "display_name": None,
+    "platform": None,
+    "chat_type": "dm",
+    "input_tokens": 0,
+    "output_tokens": 0,
+    "cache_read_tokens": 0,
+    "cache_write_tokens": 0,
+    "total_tokens": 0,
+    "last_prompt_tokens": 0,
+    "estimated_cost_usd": 0.0,
+    "cost_status": "unknown",
+    "expiry_finalized": False,
+    "suspended": False,
+    "resume_pending": False,
+    "resume_reason": None,
+    "last_resume_marked_at": None,
+    "is_fresh_reset": False,
+}
+
+
+def local_time(moment: float) -> str:
+    """Return a moment as Hermes Agent writes it: ISO, local, without a zone."""
+    return datetime.fromtimestamp(moment).isoformat()
+
+
+def _moment(fields: Mapping[str, Any]) -> float | None:
+    try:
+        said = datetime.fromisoformat(fields["updated_at"]).timestamp()
+    except (KeyError, TypeError, ValueError, OverflowError, OSError):
+        return None
+    exact = fields.get(_EXACT)
+    if not isinstance(exact, int | float) or isinstance(exact, bool):
+        return said
+    # Both come from the same moment if they differ by a change of clocks or zone only;
+    # otherwise another program wrote the one that it knows.
+    apart = abs(said - exact)
+    off = apart % _QUARTER
+    same = apart <= _DAY + _QUARTER and min(off, _QUARTER - off) < 0.001
+    return float(exact) if same else said
+
+
+class Routes:
+    """The entries of one sessions.json, read again whenever another program changed it."""
+
+    def __init__(self, folder: Path, recover: Recover) -> None:
+        self.path = folder / FILE_NAME
+        self._recover = recover
+        self._entries: dict[str, Route] = {}
+        self._rest: dict[str, Any] = {}
+        self._texts: dict[str, tuple[Route, str]] = {}
+        self._seen: tuple[int, int, int] | None = None
+
+    def get(self, *keys: str) -> Route | None:
+        """Return the entry of the first of some keys that has one, as of now.
+
+        None also if the file cannot be used; changing it mends it.
+        """
+        self._read(mend=False)
+        if self._seen is None:
+            return None
+        return next((self._entries[key] for key in keys if key in self._entries), None)
+
+    @contextmanager
+    def changing(self) -> Iterator[dict[str, Route]]:
+        """Give all entries to change; they are written when the block ends without an error."""
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with file_lock.locked(self.path.with_name(FILE_NAME + ".lock")):
+            self._read(mend=True)
+            entries = dict(self._entries)
+            yield entries
+            if self._seen is None or _differ(entries, self._entries):
+                _replace(self.path, self._text(entries))
+                self._entries, self._seen = entries, _stamp(self.path)
+
+    def _text(self, entries: Mapping[str, Route]) -> str:
+        """Return the whole file; with 500 entries, making each anew took 8 ms a time."""
+        for key in self._texts.keys() - entries.keys():
+            del self._texts[key]
+        for key, route in entries.items():
+            known = self._texts.get(key)
+            if known is None or known[0] is not route:
+                self._texts[key] = route, _pair(key, route.fields)
+        first = [_pair(key, value) for key, value in self._rest.items()]
+        pairs = [*first, *(self._texts[key][1] for key in entries)]
+        return "{\n" + ",\n".join(pairs) + "\n}" if pairs else "{}"
+
+    def _read(self, *, mend: bool) -> None:
+        stamp = _stamp(self.path)
+        if stamp is not None and stamp == self._seen:
+            return
+        content, whole = parse(_bytes(self.path))
+        self._rest = {key: value for key, value in content.items() if key.startswith("_")}
+        self._entries = {}
+        for key, fields in content.items():
+            route = None if key in self._rest else Route.read(key, fields)
+            if route is not None:
+                self._entries[key] = route
+        whole = whole and len(self._entries) + len(self._rest) == len(content)
+        self._seen = stamp if whole else None
+        if not whole and mend:
+            self._set_aside()
+            self._entries = {**self._recover(), **self._entries}
+
+    def _set_aside(self) -> None:
+        """Keep a copy of a file that cannot be used; the file itself is replaced afterwards."""
+        found = _bytes(self.path)
+        if found is None:
+            return
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        kept = self.path.with_name(f"{FILE_NAME}.damaged-{stamp}-{os.urandom(2).hex()}")
+        _replace(kept, found)
+        log.warning(
+            "%s could not be used as it was. It is kept as %s; the entries were put together "
+            "again from the database and from what could be read.",
+            self.path,
+            kept.name,
+        )
+
+
+def parse(found: bytes | None) -> tuple[dict[str, Any], bool]:
+    """Return what a file says, and whether it is whole; a missing one is not."""
+    if found is None:
+        return {}, False
+    try:
+        content = json.loads(found)
+    except (ValueError, RecursionError):
+        return dict(_readable(found.decode("utf-8", "replace"))), False
+    return (content, True) if isinstance(content, dict) else ({}, False)
+
+
+def _readable(text: str) -> Iterator[tuple[str, Any]]:
+    """Yield the pairs at the beginning of a JSON object that breaks off somewhere."""
+    decoder = json.JSONDecoder()
+    place = text.find("{") + 1
+    try:
+        while place:
+            start = _BETWEEN.match(text, place)
+            key, end = decoder.raw_decode(text, start.end() if start else place)
+            colon = _COLON.match(text, end)
+            if colon is None or not isinstance(key, str):
+                return
+            value, place = decoder.raw_decode(text, colon.end())
+            yield key, value
+    except (ValueError, RecursionError):
+        return
+
+
+def _differ(these: Mapping[str, Route], those: Mapping[str, Route]) -> bool:
+    return these.keys() != those.keys() or any(those[key] is not these[key] for key in these)
+
+
+def _pair(key: str, value: Any) -> str:
+    """Return one pair of the file as Hermes Agent lays it out."""
+    text = json.dumps({key: value}, indent=2, ensure_ascii=False)
+    return text.removeprefix("{\n").removesuffix("\n}")
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _replace(path: Path, content: str | bytes) -> None:
+    """Put a file in its place as a whole, on the disk before anybody sees it."""
+    raw = content.encode("utf-8", "replace") if isinstance(content, str) else content
+    # One name for all: whoever writes holds the lock, and what a kill leaves is used again.
+    beside = path.with_name(path.name + ".new")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with memoryview(raw) as left:
+            done = 0
+            while done < len(left):
+                done += os.write(descriptor, left[done:])
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    os.replace(beside, path)

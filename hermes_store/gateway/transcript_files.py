@@ -1,0 +1,234 @@
+"""Transcripts: `<session id>.jsonl`, what was said in a session, one JSON object on each line.
+
+The database is written first and a transcript follows it, so whatever happens in between, the
+next message brings it up to date. Lines are only ever added. The one exception is the rest of
+a line that a crash cut off, which goes before the next line is written.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.errors import InvalidInput
+from hermes_store.gateway import file_lock
+from hermes_store.records.content import decode_json
+from hermes_store.records.transfer import Kind
+from hermes_store.sessions import messages, sessions
+from hermes_store.transfer.import_session import comparable, is_same
+from hermes_store.transfer.jsonl import dump
+
+META = "session_meta"
+ENDING = ".jsonl"
+
+_PLAIN = ("tool_call_id", "token_count", "finish_reason", "reasoning", "reasoning_content")
+_JSON = ("reasoning_details", "codex_reasoning_items", "codex_message_items")
+
+log = logging.getLogger("hermes_store.gateway")
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What a transcript says."""
+
+    meta: Mapping[str, Any] | None
+    """What was noted of the session when it began."""
+    messages: tuple[dict[str, Any], ...]
+    torn: str | None = None
+    """The rest of a last line that was cut off."""
+    faulty_lines: tuple[int, ...] = ()
+    """Numbers of other lines that are no JSON objects."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """How far a transcript was written by this process."""
+
+    size: int
+    last_id: int
+
+
+class Transcripts:
+    """The transcripts in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._places: dict[str, _Place] = {}
+
+    def path(self, session_id: str) -> Path:
+        """Return the file of a session; InvalidInput if no file can be called like that."""
+        if not session_id or session_id in (".", "..") or set(session_id) & set("/\\\0"):
+            raise InvalidInput(f"'{session_id}' cannot be the name of a transcript.")
+        return self.folder / (session_id + ENDING)
+
+    def read(self, session_id: str) -> Transcript:
+        """Return what a transcript says; one that does not exist says nothing."""
+        try:
+            with self.path(session_id).open("rb") as file:
+                return _understood(file)
+        except FileNotFoundError:
+            return Transcript(None, ())
+
+    def catch_up(self, db: Database, session_id: str, newest_id: int | None = None) -> int:
+        """Write what the database has and a transcript lacks; return how many messages it were.
+
+        A transcript that says something else than the database keeps what it has and gets
+        the message `newest_id` only.
+        """
+        path = self.path(session_id)
+        with _open_locked(path) as descriptor:
+            known = self._places.get(session_id)
+            size = os.fstat(descriptor).st_size
+            with db.read() as tx:
+                if known is not None and known.size == size:
+                    after = known.last_id
+                else:
+                    after = _place(tx, descriptor, path, session_id, newest_id)
+                lines, last_id = _missing(tx, session_id, after)
+                begins = bool(lines) and os.fstat(descriptor).st_size == 0
+                first = _meta(tx, session_id) if begins else ""
+            _write(descriptor, first + "".join(lines))
+            self._places[session_id] = _Place(os.fstat(descriptor).st_size, last_id)
+        return len(lines)
+
+
+@contextmanager
+def _open_locked(path: Path) -> Iterator[int]:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        file_lock.wait_for(descriptor, path)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _write(descriptor: int, text: str) -> None:
+    left = text.encode("utf-8")
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+# -- what is there -----------------------------------------------------------------------------
+
+
+def _understood(lines: Iterable[bytes]) -> Transcript:
+    meta, said, torn, faulty = None, [], None, []
+    for number, line in enumerate(lines, 1):
+        found = _object(line)
+        if found is None and not line.endswith(b"\n"):
+            torn = line.decode("utf-8", "replace")
+        elif found is None:
+            faulty += [number] if line.strip() else []
+        elif found.get("role") == META:
+            meta = meta or found
+        else:
+            said.append(found)
+    return Transcript(meta, tuple(said), torn, tuple(faulty))
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _place(
+    tx: Transaction, descriptor: int, path: Path, session_id: str, newest_id: int | None
+) -> int:
+    """Return the id of the last message that a transcript has; mend its end."""
+    with path.open("rb") as file:
+        found = _understood(file)
+    _end_line(descriptor, path, found.torn)
+    last_id, said = 0, 0
+    same = not found.faulty_lines
+    with closing(messages.iterate_rows(tx, session_id)) as rows:
+        for row in comparable(rows, Kind.TRANSCRIPT):
+            if not same or said == len(found.messages):
+                break
+            line = found.messages[said]
+            same = is_same(row, {"role": line.get("role"), "content": line.get("content")})
+            last_id, said = int(row["id"]), said + 1
+    if same and said == len(found.messages):
+        return last_id
+    log.warning(
+        "%s does not say what the database has for this session. New messages are added to "
+        "both; 'hermes sessions doctor' tells of the difference.",
+        path,
+    )
+    newest = messages_end(tx, session_id)
+    return newest if newest_id is None else newest_id - 1
+
+
+def messages_end(tx: Transaction, session_id: str) -> int:
+    """Return the id of the newest message of a session, 0 if it has none."""
+    newest = tx.value("SELECT MAX(id) FROM messages WHERE session_id = ?", (session_id,))
+    return int(newest or 0)
+
+
+def _end_line(descriptor: int, path: Path, torn: str | None) -> None:
+    """Make sure that the next line begins a line of its own."""
+    size = os.fstat(descriptor).st_size
+    if torn is not None:
+        with path.open("rb") as file:
+            whole = size - len(file.read().rpartition(b"\n")[2])
+        log.warning("The last line of %s was cut off; its %d bytes are gone.", path, size - whole)
+        os.ftruncate(descriptor, whole)
+    elif size:
+        with path.open("rb") as file:
+            file.seek(size - 1)
+            ended = file.read(1) == b"\n"
+        if not ended:
+            _write(descriptor, "\n")
+
+
+# -- what is missing ---------------------------------------------------------------------------
+
+
+def _missing(tx: Transaction, session_id: str, after_id: int) -> tuple[list[str], int]:
+    lines, last_id = [], after_id
+    with closing(messages.iterate_rows(tx, session_id, after_id=after_id)) as rows:
+        for row in comparable(rows, Kind.TRANSCRIPT):
+            lines.append(dump(_spoken(row)) + "\n")
+            last_id = int(row["id"])
+    return lines, last_id
+
+
+def _spoken(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message in the form of a transcript: as a model is sent it, and its time."""
+    said: dict[str, Any] = {"role": row["role"], "content": row["content"]}
+    if row["tool_calls"]:
+        said["tool_calls"] = row["tool_calls"]
+    if row["tool_name"]:
+        said["name" if row["role"] == "tool" else "tool_name"] = row["tool_name"]
+    said |= {name: row[name] for name in _PLAIN if row.get(name) is not None}
+    said |= {name: decode_json(row[name]) for name in _JSON if row.get(name)}
+    return said | {"timestamp": _iso(row["timestamp"])}
+
+
+def _meta(tx: Transaction, session_id: str) -> str:
+    session = sessions.get(tx, session_id)
+    note: dict[str, Any] = {
+        "role": META,
+        "tools": [],
+        "model": session.model,
+        "platform": session.source,
+        "timestamp": _iso(session.started_at),
+    }
+    return dump(note) + "\n"
+
+
+def _iso(moment: float) -> str:
+    # With its offset from UTC: without one, an hour of autumn would be two.
+    return datetime.fromtimestamp(moment).astimezone().isoformat()

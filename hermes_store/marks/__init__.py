@@ -1,0 +1,1 @@
+"""Pins, tags, archived conversations, and saved searches."""

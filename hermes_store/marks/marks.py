@@ -1,0 +1,240 @@
+"""What a person notes on conversations: pinned, archived, tags.
+
+Where the session database has a column for a mark, that column is read and written, so that a
+newer Hermes sees the same. Everything else is kept in the companion. A mark on any session of a
+compression chain counts for the whole conversation, and is set on and taken off all of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.sidecar import Sidecar
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.errors import InvalidInput, SessionNotFound
+from hermes_store.records.marks import SessionMarks
+from hermes_store.records.text import clean, one_line
+from hermes_store.sessions import lineage, sessions
+
+PINNED, ARCHIVED, TAG = "pinned", "archived", "tag"
+MAX_TAG = 50
+
+_LISTED = "(SELECT value FROM json_each(?))"
+
+
+def tag_name(text: str) -> str:
+    """Return a tag as it is kept: one line, lower case, without the sign in front."""
+    name = one_line(clean(text)).removeprefix("#").strip().lower()
+    if not name or len(name) > MAX_TAG:
+        raise InvalidInput(f"A tag has 1 to {MAX_TAG} characters, unlike '{text[:80]}'.")
+    return name
+
+
+class Marks:
+    """The marks on the conversations of one session database. Safe to share between threads."""
+
+    def __init__(self, db: Database, companion: Sidecar) -> None:
+        self._db = db
+        self._companion = companion
+
+    # -- changing --------------------------------------------------------------------------
+
+    def pin(self, session_id: str) -> None:
+        """Pin a conversation."""
+        self._set(session_id, PINNED, True)
+
+    def unpin(self, session_id: str) -> None:
+        """Take the pin off a conversation."""
+        self._set(session_id, PINNED, False)
+
+    def archive(self, session_id: str) -> None:
+        """Hide a conversation from lists."""
+        self._set(session_id, ARCHIVED, True)
+
+    def unarchive(self, session_id: str) -> None:
+        """Show a conversation in lists again."""
+        self._set(session_id, ARCHIVED, False)
+
+    def tag(self, session_id: str, *tags: str) -> tuple[str, ...]:
+        """Give a conversation tags and return all it has now."""
+        names = [tag_name(tag) for tag in tags]
+        members = self._members(session_id)
+        with self._companion.write() as tx:
+            _keep(tx, members, TAG, names)
+        return self.of([session_id])[session_id].tags
+
+    def untag(self, session_id: str, *tags: str) -> tuple[str, ...]:
+        """Take tags off a conversation, all if none is named; return what it has now."""
+        names = [tag_name(tag) for tag in tags]
+        members = self._members(session_id)
+        with self._companion.write() as tx:
+            if names:
+                _remove(tx, members, TAG, names)
+            else:
+                tx.run(
+                    f"DELETE FROM marks WHERE kind = ? AND session_id IN {_LISTED}",
+                    (TAG, json.dumps(members)),
+                )
+        return self.of([session_id])[session_id].tags
+
+    def _set(self, session_id: str, kind: str, wanted: bool) -> None:
+        self._companion.require_writable()
+        members = self._members(session_id)
+        with self._db.read() as tx:
+            in_file = tx.caps.has_session(kind)
+        if in_file:
+            with self._db.write() as tx:
+                tx.run(
+                    f"UPDATE sessions SET {kind} = ? WHERE id IN {_LISTED}",
+                    (int(wanted), json.dumps(members)),
+                )
+            # A mark from before the file had the column would otherwise outlive its removal.
+            if wanted or not self._companion.path.exists():
+                return
+        with self._companion.write() as tx:
+            if wanted:
+                _keep(tx, members, kind, [""])
+            else:
+                _remove(tx, members, kind, [""])
+
+    def _members(self, session_id: str) -> list[str]:
+        with self._db.read() as tx:
+            if not sessions.exists(tx, session_id):
+                raise SessionNotFound(session_id)
+            return list(lineage.chain(tx, session_id))
+
+    # -- asking ----------------------------------------------------------------------------
+
+    def of(self, session_ids: Sequence[str]) -> dict[str, SessionMarks]:
+        """Return the marks of the conversations that some sessions belong to, by session."""
+        with self._db.read() as tx:
+            members = {each: _conversation(tx, [each]) for each in session_ids}
+            everyone = sorted({each for found in members.values() for each in found})
+            kept: dict[str, set[tuple[str, str]]] = {}
+            for owner, kind, value in self._in_companion(everyone) | _in_file(tx, everyone):
+                kept.setdefault(owner, set()).add((kind, value))
+        result = {}
+        for session_id, found in members.items():
+            own = {mark for each in found for mark in kept.get(each, ())}
+            tags = tuple(sorted(value for kind, value in own if kind == TAG))
+            result[session_id] = SessionMarks((PINNED, "") in own, (ARCHIVED, "") in own, tags)
+        return result
+
+    def tags(self) -> tuple[tuple[str, int], ...]:
+        """Return all tags with the number of conversations that have them, by name."""
+
+        def tagged(side: Transaction) -> dict[str, list[str]]:
+            found: dict[str, list[str]] = {}
+            for value, session_id in side.rows(
+                "SELECT value, session_id FROM marks WHERE kind = ? ORDER BY value", (TAG,)
+            ):
+                found.setdefault(value, []).append(session_id)
+            return found
+
+        nothing: dict[str, list[str]] = {}
+        with self._db.read() as tx:
+            found = self._companion.ask(tagged, nothing)
+            counted = [(name, len(_roots(tx, ids))) for name, ids in found.items()]
+        return tuple((name, number) for name, number in counted if number)
+
+    def sessions_with(
+        self, tx: Transaction, mark: str, value: str = "", *, in_file: bool = True
+    ) -> tuple[str, ...]:
+        """Return all sessions of the conversations that have a mark: pinned, archived, or tag
+        with a value. Without `in_file`, only marks count that the session database lacks.
+        """
+        wanted = value.lower().removeprefix("#") if mark == TAG else ""
+        sql = "SELECT session_id FROM marks WHERE kind = ? AND value = ?"
+        nothing: set[str] = set()
+        found = self._companion.ask(
+            lambda side: {str(row[0]) for row in side.rows(sql, (mark, wanted))}, nothing
+        )
+        if in_file and mark != TAG and tx.caps.has_session(mark):
+            found |= {row[0] for row in tx.rows(f"SELECT id FROM sessions WHERE {mark} = 1")}
+        return tuple(sorted(_conversation(tx, found)))
+
+    def archived(self, tx: Transaction) -> tuple[str, ...]:
+        """Return the sessions that are archived although the file does not say so."""
+        if not self._companion.path.exists():
+            return ()
+        return self.sessions_with(tx, ARCHIVED, in_file=False)
+
+    def of_rows(self, tx: Transaction, session_ids: Sequence[str]) -> dict[str, SessionMarks]:
+        """Return the marks of conversations; nothing at all where there can be none."""
+        if not tx.caps.has_session(PINNED) and not self._companion.path.exists():
+            return {}
+        return self.of(session_ids)
+
+    def _in_companion(self, session_ids: Sequence[str]) -> set[tuple[str, str, str]]:
+        sql = f"SELECT session_id, kind, value FROM marks WHERE session_id IN {_LISTED}"
+        listed = (json.dumps(session_ids),)
+        return self._companion.ask(
+            lambda side: {(str(a), str(b), str(c)) for a, b, c in side.rows(sql, listed)}, set()
+        )
+
+
+def forget(side: Transaction, session_ids: Iterable[str]) -> None:
+    """Remove the marks of sessions that are gone for good."""
+    for session_id in session_ids:
+        side.run("DELETE FROM marks WHERE session_id = ?", (session_id,))
+
+
+def _keep(tx: Transaction, session_ids: Sequence[str], kind: str, values: Sequence[str]) -> None:
+    for session_id in session_ids:
+        for value in values:
+            tx.run("INSERT OR IGNORE INTO marks VALUES (?, ?, ?)", (session_id, kind, value))
+
+
+def _remove(tx: Transaction, session_ids: Sequence[str], kind: str, values: Sequence[str]) -> None:
+    for session_id in session_ids:
+        for value in values:
+            tx.run(
+                "DELETE FROM marks WHERE session_id = ? AND kind = ? AND value = ?",
+                (session_id, kind, value),
+            )
+
+
+def _in_file(tx: Transaction, session_ids: Sequence[str]) -> set[tuple[str, str, str]]:
+    found = set()
+    for kind in (PINNED, ARCHIVED):
+        if tx.caps.has_session(kind):
+            rows = tx.rows(
+                f"SELECT id FROM sessions WHERE {kind} = 1 AND id IN {_LISTED}",
+                (json.dumps(session_ids),),
+            )
+            found |= {(row[0], kind, "") for row in rows}
+    return found
+
+
+def _roots(tx: Transaction, session_ids: Iterable[str]) -> set[str]:
+    """Return the first sessions of the conversations that some sessions belong to."""
+    if tx.caps.activity:
+        rows = tx.rows(
+            f"SELECT root_id FROM session_activity WHERE session_id IN {_LISTED}",
+            (json.dumps(list(session_ids)),),
+        )
+        return {row[0] for row in rows}
+    return {lineage.chain(tx, each)[0] for each in session_ids if sessions.exists(tx, each)}
+
+
+def _conversation(tx: Transaction, session_ids: Iterable[str]) -> set[str]:
+    """Return all sessions of the conversations that some sessions belong to."""
+    wanted = list(session_ids)
+    if not wanted:
+        return set()
+    if not tx.caps.activity:
+        return {
+            member
+            for each in wanted
+            if sessions.exists(tx, each)
+            for member in lineage.chain(tx, each)
+        }
+    roots = _roots(tx, wanted)
+    rows = tx.rows(
+        "SELECT session_id FROM session_activity "
+        f"WHERE edge = 'compression' AND root_id IN {_LISTED}",
+        (json.dumps(sorted(roots)),),
+    )
+    return roots | {row[0] for row in rows}

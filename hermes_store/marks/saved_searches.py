@@ -1,0 +1,69 @@
+"""Searches that are kept: those with a name, and the history of what was searched for."""
+
+from __future__ import annotations
+
+import time
+
+from hermes_store.engines.sqlite.sidecar import Sidecar
+from hermes_store.errors import InvalidInput
+from hermes_store.records.marks import SavedSearch
+from hermes_store.records.text import one_line, storable
+
+HISTORY_LENGTH = 1_000
+
+
+class SavedSearches:
+    """The kept searches beside one session database."""
+
+    def __init__(self, companion: Sidecar) -> None:
+        self._companion = companion
+
+    def list(self) -> tuple[SavedSearch, ...]:
+        """Return the searches that were given a name, by name."""
+        sql = "SELECT name, text, saved_at FROM saved_searches ORDER BY name"
+        return self._companion.ask(lambda tx: tuple(SavedSearch(*row) for row in tx.rows(sql)), ())
+
+    def save(self, name: str, text: str, now: float | None = None) -> SavedSearch:
+        """Keep a search under a name; an earlier one of that name is replaced."""
+        clean = one_line(storable(name))
+        if not clean:
+            raise InvalidInput("A saved search needs a name.")
+        saved = SavedSearch(clean, storable(text), time.time() if now is None else now)
+        with self._companion.write() as tx:
+            tx.run(
+                "INSERT OR REPLACE INTO saved_searches(name, text, saved_at) VALUES (?, ?, ?)",
+                (saved.name, saved.text, saved.saved_at),
+            )
+        return saved
+
+    def forget(self, name: str) -> bool:
+        """Remove a saved search; tell whether there was one."""
+        with self._companion.write() as tx:
+            return tx.run("DELETE FROM saved_searches WHERE name = ?", (one_line(name),)) > 0
+
+    def history(self, limit: int = 100) -> tuple[str, ...]:
+        """Return what was searched for, the latest first, each text once."""
+        sql = "SELECT text FROM search_history ORDER BY used_at DESC LIMIT ?"
+        return self._companion.ask(
+            lambda tx: tuple(str(row[0]) for row in tx.rows(sql, (limit,))), ()
+        )
+
+    def remember(self, text: str, now: float | None = None) -> None:
+        """Add a search to the history, which keeps the latest thousand."""
+        if not text.strip():
+            return
+        with self._companion.write() as tx:
+            tx.run(
+                "INSERT OR REPLACE INTO search_history(text, used_at) VALUES (?, ?)",
+                (text.strip(), time.time() if now is None else now),
+            )
+            tx.run(
+                "DELETE FROM search_history WHERE text NOT IN "
+                "(SELECT text FROM search_history ORDER BY used_at DESC LIMIT ?)",
+                (HISTORY_LENGTH,),
+            )
+
+    def clear_history(self) -> None:
+        """Forget what was searched for."""
+        with self._companion.write() as tx:
+            tx.run("DELETE FROM search_history")

@@ -1,0 +1,1 @@
+"""Every frozen record that crosses the boundary of the store, by topic."""

@@ -1,0 +1,104 @@
+"""The frozen records that cross the boundary of the store.
+
+They hold values, not behaviour: nothing here knows a database or a screen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class Edge(Enum):
+    """How a session hangs on its parent."""
+
+    ROOT = ""
+    COMPRESSION = "compression"
+    """It continues a parent whose context was compressed."""
+    BRANCH = "branch"
+    """It was branched off a parent and goes its own way."""
+    AGENT = "agent"
+    """It was started by its parent as a sub-agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One row of `sessions`."""
+
+    id: str
+    source: str
+    started_at: float
+    user_id: str | None = None
+    model: str | None = None
+    model_config: dict[str, Any] | None = None
+    parent_session_id: str | None = None
+    ended_at: float | None = None
+    end_reason: str | None = None
+    message_count: int = 0
+    tool_call_count: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+    billing_provider: str | None = None
+    estimated_cost_usd: float | None = None
+    actual_cost_usd: float | None = None
+    title: str | None = None
+    api_call_count: int = 0
+    archived: bool = False
+    cwd: str | None = None
+
+    @property
+    def total_tokens(self) -> int:
+        """Tokens in and out, without the cache."""
+        return self.input_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A compression chain as one thing: what a list shows as one row."""
+
+    root_id: str
+    tip: Session
+    edge: Edge
+    started_at: float
+    last_active: float
+    preview: str
+    segments: int = 1
+    message_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LineageNode:
+    """A session in its family tree."""
+
+    session: Session
+    edge: Edge
+    depth: int
+    children: tuple[LineageNode, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """The whole tree around a session."""
+
+    root: LineageNode
+    current_id: str
+    tip_id: str
+    """Where resuming the current session would go on."""
+    truncated: bool = False
+    """Whether the tree was cut because of its size."""
+
+
+@dataclass(frozen=True, slots=True)
+class TitleAdvice:
+    """What would become of a title."""
+
+    title: str | None
+    """As it would be stored; None takes the title away."""
+    problem: str | None
+    """Why it cannot be had, as a sentence."""
+    suggestion: str | None
+    """A title of the same name that is free."""

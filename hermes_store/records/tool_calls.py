@@ -1,0 +1,69 @@
+"""The tool calls of a message, whatever shape they were stored in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+MAX_TOOL_NAMES = 4
+TOO_DEEP = "[nested too deeply to be shown]"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call: its id, the tool's name and its arguments; what was not given is empty."""
+
+    id: str
+    name: str
+    arguments: str
+    """JSON, if the model kept to it."""
+
+
+def parse(stored: Any) -> tuple[ToolCall, ...]:
+    """Return the calls in decoded JSON: a list of calls, one alone, or something else entirely."""
+    if not stored:
+        return ()
+    return tuple(_call(call) for call in (stored if isinstance(stored, list) else [stored]))
+
+
+def _call(call: Any) -> ToolCall:
+    if not isinstance(call, dict):
+        return ToolCall("", "", str(call))
+    function = call.get("function")
+    inner = function if isinstance(function, dict) else call
+    call_id = call.get("id")
+    return ToolCall(
+        call_id if isinstance(call_id, str) else "",
+        str(inner.get("name") or call.get("name") or ""),
+        _as_text(inner.get("arguments", inner.get("input", inner.get("args")))),
+    )
+
+
+def _as_text(arguments: Any) -> str:
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    try:
+        return json.dumps(arguments, ensure_ascii=False, default=str)
+    except RecursionError:
+        return TOO_DEEP
+
+
+def count(stored: Any) -> int:
+    """Return how many tool calls a message makes."""
+    return len(parse(stored))
+
+
+def names(stored: Any) -> tuple[str, ...]:
+    """Return the names of the tools that are called, each once, in order."""
+    return tuple(dict.fromkeys(call.name or "unknown" for call in parse(stored)))
+
+
+def summary(stored: Any) -> str:
+    """Return "[2 tool calls: terminal, web_search]", or nothing without calls."""
+    number = count(stored)
+    if not number:
+        return ""
+    called = names(stored)
+    shown = ", ".join(called[:MAX_TOOL_NAMES]) + (", ..." if len(called) > MAX_TOOL_NAMES else "")
+    return f"[{number} tool call{'' if number == 1 else 's'}: {shown}]"

@@ -1,1 +1,0 @@
-"""Realistic made-up sessions, for the demo, the tests and the benchmarks."""

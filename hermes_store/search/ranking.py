@@ -1,0 +1,86 @@
+"""Relevance: which matches to show first when the order is not simply by time.
+
+Where few messages match, FTS5's bm25 ranks all of them. Where many do, bm25 would have to walk
+every occurrence of every word just to learn how common it is, so the newest matches are ranked
+by how often and how densely they have the words. What people and the model said counts for
+more than tool output, conversations with a person for more than scheduled jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import apsw
+
+from hermes_store.records.search import Hit
+from hermes_store.search.candidates import Found
+from hermes_store.search.run import Search
+
+WINDOW = 1_000
+"""Matches up to which all are ranked by bm25."""
+RECENT = 200
+"""The newest matches that are ranked where there are more."""
+TEXT_WINDOW = 200
+"""Matches that are ranked by reading their text, where no index can do it."""
+
+_TOOL, _MACHINE = 0.4, 0.5
+MACHINES = ("cron", "batch", "webhook", "tool", "subagent")
+_SOURCES = ", ".join(f"'{name}'" for name in MACHINES)
+WEIGHT_SQL = (
+    f"CASE WHEN m.role IN ('user', 'assistant') THEN 1.0 ELSE {_TOOL} END * "
+    f"CASE WHEN s.source IN ({_SOURCES}) THEN {_MACHINE} ELSE 1.0 END"
+)
+
+
+def _density(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> float:
+    """Score a message by its occurrences of the words, less for long messages."""
+    occurrences = api.inst_count
+    return occurrences / (occurrences + 1.2 + api.column_size(-1) / 150)
+
+
+def best(search: Search, *, limit: int, offset: int = 0, weighted: bool = False) -> list[Hit]:
+    """Return the most relevant matches; `weighted` prefers people to tools and jobs."""
+    number = offset + limit
+    found = list(islice(ranked(search, number, weighted=weighted), offset, number))
+    return [search.hit(row) for row in found]
+
+
+def ranked(search: Search, number: int, *, weighted: bool) -> Iterator[Found]:
+    """Yield matches, the most relevant ones first; `number` is how many will be used."""
+    lookup = search.single_lookup()
+    if search.has_short_cjk:
+        # One or two signs stand for all trigrams that begin with them; how common each of
+        # those is says nothing about a message, so the newest come first.
+        yield from search.found()
+        return
+    if lookup is None:
+        rows = search.found()
+        newest = list(islice(rows, TEXT_WINDOW))
+        yield from sorted(newest, key=lambda row: -search.density(row) * weight(row))
+        yield from rows
+        return
+    table, expression = lookup
+    connection = search.connection
+    connection.register_fts5_function("hermes_density", _density)
+    many = search.rows.exceeds(table, expression, WINDOW)
+    score = f"hermes_density({table})" if many else f"-bm25({table})"
+    window = RECENT if many else WINDOW
+    if weighted:
+        score = f"{score} * {WEIGHT_SQL}"
+    seen: set[int] = set()
+    with search.stop.watching(connection):
+        for row in search.rows.scored(table, expression, score, window=window, limit=number):
+            seen.add(row.message_id)
+            yield row
+    if len(seen) < number:
+        # What the best look-up did not find, parts of words for one, follows by time.
+        for row in search.found():
+            if row.message_id not in seen:
+                yield row
+
+
+def weight(row: Found) -> float:
+    """Return how much a match counts for who said it, and where."""
+    said = 1.0 if row.role in ("user", "assistant") else _TOOL
+    return said * (_MACHINE if row.source in MACHINES else 1.0)

@@ -1,0 +1,1 @@
+"""Recall: what earlier conversations say about a question."""

@@ -1,0 +1,233 @@
+"""Finding the conversations that bear on a question, and the stretch of each that matters.
+
+Works on one snapshot of a file; `recall` says what becomes of what is found.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from hermes_store.engines.sqlite.activity import edge as edge_sql
+from hermes_store.engines.sqlite.side_index import SideIndex
+from hermes_store.engines.sqlite.tokenizer import tokenizer
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records.recall import RecalledSession
+from hermes_store.records.search import Order, Relaxation
+from hermes_store.records.session import Session
+from hermes_store.search import grouping, ranking
+from hermes_store.search.cancellation import Stop
+from hermes_store.search.candidates import Found
+from hermes_store.search.fields import Condition
+from hermes_store.search.query_tree import And, Node
+from hermes_store.search.recall import excerpt, question
+from hermes_store.search.run import CATCH_UP_SECONDS, Search
+from hermes_store.search.snippets import wanted_texts
+from hermes_store.sessions import lineage, sessions
+
+SEEN = 200
+"""Matches that are ranked at once to find conversations among them."""
+MAX_MATCHES = 5_000
+"""Matches of one conversation that are told apart."""
+COUNT_UP_TO = 1_000
+SECONDS = 10.0
+
+_LISTED = "(SELECT value FROM json_each(?))"
+
+
+def whole_lineage(tx: Transaction, session_id: str | None) -> tuple[str, ...]:
+    """Return everything that hangs together with a session: above, below and beside it."""
+    if session_id is None or not sessions.exists(tx, session_id):
+        return ()
+    family = tx.rows(
+        "WITH RECURSIVE family(id) AS (SELECT ? UNION SELECT s.id FROM family "
+        "JOIN sessions s ON s.parent_session_id = family.id) SELECT id FROM family",
+        (lineage.path_from_root(tx, session_id)[0],),
+    )
+    return tuple(row[0] for row in family)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A conversation to tell about."""
+
+    root_id: str
+    tree: Node
+    best: Found | None
+
+
+class Seeker:
+    """Looks for conversations on one snapshot of a file."""
+
+    def __init__(
+        self,
+        tx: Transaction,
+        index: SideIndex,
+        skipped: Sequence[str],
+        roles: Sequence[str],
+        now: float,
+    ) -> None:
+        self._tx = tx
+        self._index = index
+        self._skipped = skipped
+        self._roles = roles
+        self._now = now
+        self.stop = Stop(seconds=SECONDS)
+
+    def _search(self, tree: Node, *conditions: Condition, texts: bool = False) -> Search:
+        spoken = [_within("m.role", self._roles)] if self._roles else []
+        return Search(
+            self._tx,
+            tree,
+            index=self._index,
+            extra=[*spoken, *conditions],
+            stop=self.stop,
+            oldest_first=not texts,
+            texts=texts,
+            now=self._now,
+        )
+
+    # -- which conversations ---------------------------------------------------------------
+
+    def conversations(
+        self, wanted: Node, limit: int
+    ) -> tuple[list[Chosen], tuple[Relaxation, ...]]:
+        """Return the best conversations for a tree, or for the first wider one that has any."""
+        # Near words can only be found among listed ones, so the newest are listed too.
+        deadline = time.monotonic() + CATCH_UP_SECONDS
+        self._index.catch_up(self._tx, deadline=deadline, stopped=self.stop)
+        split = tokenizer(self._tx.connection)
+        for tree, steps in question.ladder(wanted, split, self._index, self._frequency):
+            found = self._best(tree, limit)
+            if found:
+                return found, steps
+            if self.stop():
+                break
+        return [], ()
+
+    def _frequency(self, tree: Node) -> int:
+        """Return how many messages match, as far as it matters."""
+        search = self._search(tree)
+        counted = search.count(COUNT_UP_TO)
+        if counted:
+            return counted
+        return int(next(search.found(), None) is not None)
+
+    def _best(self, tree: Node, limit: int) -> list[Chosen]:
+        """Return the best conversations, those of people before those of machines."""
+        found: dict[str, Found | None] = {}
+        left_out = list(self._skipped)
+        said: set[tuple[str, float, str, str | None]] = set()
+        people = 0
+        # Each pass leaves out what is known: one long conversation must not hide the others.
+        for _ in range(limit + 1):
+            fresh = self._pass(tree, left_out, limit, first=not found)
+            new = [root for root in fresh if root not in found]
+            for root in new:
+                best = fresh[root]
+                left_out += lineage.chain(self._tx, root)
+                words = self._words(root, best)
+                if words is None or words not in said:
+                    found[root] = best
+                if words is not None:
+                    said.add(words)
+            machines = self._machines(found)
+            people = len(found) - len(machines)
+            if not new or people >= limit or self.stop():
+                break
+        ordered = sorted(found, key=lambda root: root in machines)[:limit]
+        return [Chosen(root, tree, found[root]) for root in ordered]
+
+    def _words(self, root: str, best: Found | None) -> tuple[str, float, str, str | None] | None:
+        """Return what tells a match from its copy in a branch, where the original says it all."""
+        if best is None:
+            return None
+        oldest = lineage.path_from_root(self._tx, root)[0]
+        return oldest, best.timestamp, best.role, best.content
+
+    def _pass(
+        self, tree: Node, left_out: Sequence[str], limit: int, *, first: bool
+    ) -> dict[str, Found | None]:
+        """Return conversations with their best matches; by title only in the first pass."""
+        search = self._search(tree, _outside(left_out), texts=True)
+        titled: tuple[str, ...] = ()
+        if first and not self._roles:
+            # A message may have some of the words; a title that says little must have them all.
+            every = And(wanted_texts(tree), tree.span)
+            named = grouping.with_matching_title(self._tx, search, limit, every)
+            titled = tuple(root for root in named if root not in self._skipped)
+        rows = list(islice(ranking.ranked(search, SEEN, weighted=True), SEEN))
+        gathered = grouping.gather(self._tx, rows, titled, Order.RELEVANCE)
+        return {root: members[0] if members else None for root, members in gathered}
+
+    def _machines(self, roots: Iterable[str]) -> set[str]:
+        """Return those conversations that no person took part in."""
+        sources = ", ".join("?" * len(ranking.MACHINES))
+        rows = self._tx.rows(
+            "SELECT c.id FROM json_each(?) wanted CROSS JOIN sessions c ON c.id = wanted.value "
+            "LEFT JOIN sessions p ON p.id = c.parent_session_id "
+            f"WHERE c.source IN ({sources}) OR {edge_sql('c', 'p')} = 'agent'",
+            (json.dumps(list(roots)), *ranking.MACHINES),
+        )
+        return {row[0] for row in rows}
+
+    # -- what to tell of each --------------------------------------------------------------
+
+    def told(self, chosen: Chosen, characters: int) -> RecalledSession:
+        """Return a conversation with the stretch of it that matters."""
+        chain = lineage.chain(self._tx, chosen.root_id)
+        search = self._search(chosen.tree, Condition(f"s.id IN {_LISTED}", (json.dumps(chain),)))
+        matching = [row.message_id for row in islice(search.found(), MAX_MATCHES)]
+        if chosen.best is not None:
+            matching.append(chosen.best.message_id)  # all there is when the time was up
+        page = excerpt.Page(self._tx, chain, search.highlighter)
+        places = page.places(matching)
+        best = page.places([chosen.best.message_id]) if chosen.best else []
+        shown = excerpt.around(page, places, best[0] if best else None, characters)
+        root = sessions.get(self._tx, chosen.root_id)
+        tip = sessions.get(self._tx, lineage.compression_tip(self._tx, chosen.root_id))
+        return RecalledSession(
+            session_id=chosen.best.session_id if chosen.best else tip.id,
+            root_id=root.id,
+            title=self._title(tip, chain),
+            source=root.source,
+            model=tip.model or root.model,
+            started_at=root.started_at,
+            last_active=self._last_active(chain, root),
+            messages=len(page),
+            matches=len(places),
+            window=shown.text,
+            focus=shown.focus,
+            start_cut=shown.start_cut,
+            end_cut=shown.end_cut,
+        )
+
+    def _title(self, tip: Session, chain: Sequence[str]) -> str | None:
+        """Return the newest title that a conversation has."""
+        if tip.title is not None:
+            return tip.title
+        title: str | None = self._tx.value(
+            f"SELECT title FROM sessions WHERE id IN {_LISTED} AND title IS NOT NULL "
+            "ORDER BY started_at DESC LIMIT 1",
+            (json.dumps(chain),),
+        )
+        return title
+
+    def _last_active(self, chain: Sequence[str], root: Session) -> float:
+        moments = (
+            self._tx.value("SELECT MAX(timestamp) FROM messages WHERE session_id = ?", (each,))
+            for each in chain
+        )
+        return max((moment for moment in moments if moment is not None), default=root.started_at)
+
+
+def _within(column: str, chosen: Sequence[str]) -> Condition:
+    return Condition(f"{column} IN {_LISTED}", (json.dumps(list(chosen)),), session=False)
+
+
+def _outside(session_ids: Sequence[str]) -> Condition:
+    # Not "session": all others are left, and those are not few.
+    return Condition(f"s.id NOT IN {_LISTED}", (json.dumps(list(session_ids)),), session=False)

@@ -1,0 +1,240 @@
+"""What a store offers on sessions: `store.sessions`, `store.messages` and `store.lineage`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hermes_store.engines.sqlite.database import Database
+from hermes_store.errors import SessionNotFound, TitleError, TitleTaken
+from hermes_store.records.message import Message
+from hermes_store.records.session import Edge, Lineage, Session, TitleAdvice
+from hermes_store.sessions import (
+    branches,
+    compression,
+    lineage,
+    messages,
+    sessions,
+    titles,
+    undo,
+)
+
+
+class Sessions:
+    """Finds, starts and names sessions."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, session_id: str) -> Session:
+        """Return a session by its exact id; SessionNotFound if there is none."""
+        with self._database.read() as tx:
+            return sessions.get(tx, session_id)
+
+    def find(self, wanted: str) -> Session:
+        """Return a session by id, unique id prefix or title.
+
+        Raises SessionNotFound, or AmbiguousSession with the candidates.
+        """
+        with self._database.read() as tx:
+            if not sessions.exists(tx, wanted):
+                named = titles.resolve(tx, wanted)
+                if named is not None:
+                    return sessions.get(tx, named)
+            return sessions.get(tx, sessions.resolve_id(tx, wanted))
+
+    def find_to_resume(self, wanted: str) -> Session:
+        """Return the session to continue when a person names one.
+
+        That is the newest continuation of what was named or, if that one has no messages, the
+        child that has them.
+        """
+        named = self.find(wanted)
+        with self._database.read() as tx:
+            tip = lineage.compression_tip(tx, named.id)
+            return sessions.get(tx, lineage.resume_target(tx, tip))
+
+    def count(self, source: str | None = None) -> int:
+        """Return how many sessions there are, in all or from one source."""
+        with self._database.read() as tx:
+            return sessions.count(tx, source)
+
+    def start(
+        self,
+        session_id: str,
+        source: str,
+        *,
+        model: str | None = None,
+        model_config: dict[str, Any] | None = None,
+        system_prompt: str | None = None,
+        user_id: str | None = None,
+        parent_session_id: str | None = None,
+        edge: Edge | None = None,
+        started_at: float | None = None,
+    ) -> Session:
+        """Add a session, or return the one that already has this id."""
+        with self._database.write() as tx:
+            sessions.create(
+                tx,
+                session_id,
+                source,
+                model=model,
+                model_config=model_config,
+                system_prompt=system_prompt,
+                user_id=user_id,
+                parent_session_id=parent_session_id,
+                edge=edge,
+                started_at=started_at,
+            )
+            return sessions.get(tx, session_id)
+
+    def end(self, session_id: str, reason: str) -> None:
+        """End a session; the first reason stays."""
+        with self._database.write() as tx:
+            sessions.end(tx, session_id, reason)
+
+    def reopen(self, session_id: str) -> None:
+        """Make an ended session a live one again."""
+        with self._database.write() as tx:
+            sessions.reopen(tx, session_id)
+
+    def add_usage(self, session_id: str, usage: dict[str, Any]) -> None:
+        """Add token counts and costs to a session."""
+        with self._database.write() as tx:
+            sessions.add_usage(tx, session_id, usage)
+
+    def rename(self, session_id: str, title: str | None) -> str | None:
+        """Give a session a title, or none, and return it as stored."""
+        with self._database.write() as tx:
+            if not titles.assign(tx, session_id, title):
+                raise SessionNotFound(session_id)
+            return sessions.get(tx, session_id).title
+
+    def title_if_untitled(self, session_id: str, title: str) -> str | None:
+        """Give an untitled session a title; return it as stored, or None if nothing changed."""
+        with self._database.write() as tx:
+            return titles.assign_if_untitled(tx, session_id, title)
+
+    def advise_title(self, session_id: str, title: str) -> TitleAdvice:
+        """Return whether a session can have a title, and how it would be stored."""
+        try:
+            wanted = titles.sanitize(title)
+        except TitleError as error:
+            return TitleAdvice(None, str(error), None)
+        if wanted is None:
+            return TitleAdvice(None, None, None)
+        with self._database.read() as tx:
+            holder = titles.holder_of(tx, wanted)
+            if holder in (None, session_id):
+                return TitleAdvice(wanted, None, None)
+            return TitleAdvice(
+                wanted, str(TitleTaken(wanted, str(holder))), titles.next_in_lineage(tx, wanted)
+            )
+
+
+class Messages:
+    """Reads messages, and takes back the last exchange."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def of(self, session_id: str) -> list[Message]:
+        """Return the messages of a session in order."""
+        with self._database.read() as tx:
+            return list(messages.iterate(tx, session_id))
+
+    def by_id(self, ids: Sequence[int]) -> list[Message]:
+        """Return messages in the order asked for; missing ones are left out."""
+        with self._database.read() as tx:
+            return messages.by_id(tx, ids)
+
+    def as_dictionaries(self, session_id: str) -> list[dict[str, Any]]:
+        """Return the messages of a session with all their columns."""
+        with self._database.read() as tx:
+            return messages.rows(tx, session_id)
+
+    def for_model(self, session_id: str) -> list[dict[str, Any]]:
+        """Return the messages of a session in the form a chat model is sent."""
+        with self._database.read() as tx:
+            return messages.conversation(tx, session_id)
+
+    def append(
+        self, session_id: str, message: Mapping[str, Any], timestamp: float | None = None
+    ) -> int:
+        """Add a message to the end of a session and return its id."""
+        with self._database.write() as tx:
+            return messages.append(tx, session_id, message, timestamp)
+
+    def newest_id(self, session_id: str) -> int:
+        """Return the id of the message stored last in a session; 0 if it has none."""
+        with self._database.read() as tx:
+            return messages.newest_id(tx, session_id)
+
+    def undo_exchange(self, session_id: str, *, answer_only: bool = False) -> int:
+        """Take back the last user message and what followed; return how many messages.
+
+        With `answer_only`, the user message stays.
+        """
+        with self._database.write() as tx:
+            return undo.undo_exchange(tx, session_id, answer_only=answer_only)
+
+
+class Lineages:
+    """Answers what a session descends from, and adds continuations and branches."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def tree(self, session_id: str) -> Lineage:
+        """Return the family tree around a session, with typed edges."""
+        with self._database.read() as tx:
+            return lineage.tree(tx, session_id)
+
+    def ancestors(self, session_id: str) -> tuple[Session, ...]:
+        """Return the sessions above a session, nearest first."""
+        with self._database.read() as tx:
+            return lineage.ancestors(tx, session_id)
+
+    def members(self, session_id: str) -> tuple[str, ...]:
+        """Return what belongs to a conversation, leaves first: its chain and its sub-agents."""
+        with self._database.read() as tx:
+            sessions.get(tx, session_id)
+            return lineage.members(tx, session_id)
+
+    def compress(
+        self,
+        session_id: str,
+        *,
+        summary: str,
+        keep_last: int,
+        summarised_to: int | None = None,
+        new_id: str | None = None,
+        now: float,
+    ) -> Session:
+        """End a session and return its continuation: the summary, then its last turns.
+
+        Whatever was said after message `summarised_to`, while the summary was being made, is
+        kept word for word. SessionInUse if another process compressed it first or is at work.
+        """
+        with self._database.write() as tx:
+            return compression.compress(
+                tx,
+                session_id,
+                summary=summary,
+                keep_last=keep_last,
+                summarised_to=summarised_to,
+                new_id=new_id,
+                now=now,
+            )
+
+    def branch(
+        self,
+        session_id: str,
+        *,
+        title: str | None = None,
+        new_id: str | None = None,
+        now: float,
+    ) -> Session:
+        """End a session and return a copy of it that goes its own way."""
+        with self._database.write() as tx:
+            return branches.branch(tx, session_id, title=title, new_id=new_id, now=now)

@@ -1,0 +1,113 @@
+"""Going on elsewhere: compressing a session into a continuation, branching off, taking back.
+
+Each is one transaction: a crash leaves the old state or the complete new one.
+
+A continuation begins with the summary, as something the user said: servers want a conversation
+to begin with the user, and what it holds is told to the model. A mark in front of it says what
+it is. Copies of the last turns follow with the moments at which they were said; the summary has
+the moment of the first of them, so that it comes first in order of time as well as of ids.
+
+Files of a newer Hermes are split in the same way. It can compact a session in place, but knows
+continuations as well: with compression.in_place off it makes them itself, and it resumes and
+lists them whatever that setting is. So nothing has to be guessed about its own bookkeeping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hermes_store.engines.sqlite.activity import edge as edge_sql
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.errors import InvalidInput
+from hermes_store.records import content
+from hermes_store.records.message import SUMMARY_MARK
+from hermes_store.records.session import Session
+from hermes_store.sessions import follow_up, messages, sessions, titles
+
+
+def compress(
+    tx: Transaction,
+    session_id: str,
+    *,
+    summary: str,
+    keep_last: int,
+    summarised_to: int | None = None,
+    new_id: str | None = None,
+    now: float,
+) -> Session:
+    """End a session and begin its continuation: a summary, then copies of its last turns.
+
+    At least `keep_last` messages are kept, more where a tool's answer would lose its question,
+    and all that came after message `summarised_to`, which the summary cannot know of.
+    SessionInUse if somebody else was faster or is at work on it.
+    """
+    old = sessions.get(tx, session_id)
+    follow_up.check_moment(now)
+    if not summary.strip():
+        raise InvalidInput(f"The summary of session {session_id} is empty; nothing was changed.")
+    if keep_last < 0:
+        raise InvalidInput(f"{keep_last} messages cannot be kept; say 0 or more.")
+    follow_up.refuse_held(tx, session_id, now)
+    follow_up.refuse_continued(tx, old)
+    turns = follow_up.turns_of(tx, session_id)
+    if summarised_to is not None:
+        keep_last = max(keep_last, sum(turn.message_id > summarised_to for turn in turns))
+    kept = turns[cut(turns, keep_last) :]
+    if len(kept) == len(turns):
+        raise InvalidInput(
+            f"Session {session_id} is too short to be compressed: all of its {len(turns)} "
+            "messages would be kept."
+        )
+    _keep_branches(tx, session_id)
+    follow_up.end(tx, session_id, "compression", now)
+    continued = follow_up.begin(tx, old, new_id, now, None)
+    follow_up.inherit(tx, old.id, continued, (*follow_up.PROMPT, *follow_up.PLACE, *follow_up.CHAT))
+    moment = min((turn.timestamp for turn in kept), default=now)
+    messages.append(tx, continued, {"role": "user", "content": _marked(summary)}, moment)
+    follow_up.copy(tx, old.id, continued, kept)
+    if old.title is not None:
+        titles.assign(tx, continued, titles.next_in_lineage(tx, old.title))
+    return sessions.get(tx, continued)
+
+
+def cut(turns: Sequence[follow_up.Turn], keep_last: int) -> int:
+    """Return where the kept turns begin, so that no answer of a tool loses its question."""
+    place = max(0, len(turns) - keep_last)
+    asked = {call: at for at, turn in enumerate(turns) for call in turn.calls}
+    at = len(turns) - 1
+    while at >= place:
+        turn = turns[at]
+        if turn.role == "tool":
+            # Without an id, an answer belongs to what stands before it.
+            place = min(place, asked.get(turn.answers or "", _before_tools(turns, at)))
+        at -= 1
+    return place
+
+
+def _before_tools(turns: Sequence[follow_up.Turn], place: int) -> int:
+    """Return the message that the tools at a place answer, the first of them if there is none."""
+    while place > 0 and turns[place].role == "tool":
+        place -= 1
+    return place
+
+
+def _marked(summary: str) -> str:
+    text = summary.strip()
+    return text if text.startswith(SUMMARY_MARK) else f"{SUMMARY_MARK}\n\n{text}"
+
+
+def _keep_branches(tx: Transaction, session_id: str) -> None:
+    """Write down which children are branches before the end that says so is moved.
+
+    Older versions tell them only by how and when their parent ended.
+    """
+    unmarked = (
+        f"SELECT c.id FROM sessions p JOIN sessions c ON c.parent_session_id = p.id "
+        f"WHERE p.id = ? AND {edge_sql('c', 'p')} = 'branch'"
+    )
+    for (child,) in list(tx.rows(unmarked, (session_id,))):
+        config = dict(sessions.get(tx, child).model_config or {})
+        if "_branched_from" not in config:
+            config["_branched_from"] = session_id
+            stored = content.encode_json(config)
+            tx.run("UPDATE sessions SET model_config = ? WHERE id = ?", (stored, child))

@@ -1,0 +1,71 @@
+"""Is somebody working on a session right now?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.errors import SessionInUse
+from hermes_store.sessions import lineage
+
+Read = Callable[[], AbstractContextManager[Transaction]]
+
+
+IN_USE_SECONDS = 300
+"""How long after its last activity a session that has not ended counts as in use."""
+
+
+def held(tx: Transaction, session_id: str, now: float) -> str | None:
+    """Return the sentence that says which program of a newer Hermes works on a session now."""
+    holder = _holder(tx, "compression_locks", "session_id", session_id, now)
+    if holder is not None:
+        return f"Session {session_id} is being compressed by {holder}."
+    if "session_turn_leases" in tx.caps.tables:
+        # One lease serves a whole conversation, under the id of its first session.
+        root = lineage.chain(tx, session_id)[0]
+        holder = _holder(tx, "session_turn_leases", "conversation_id", root, now)
+        if holder is not None:
+            return f"Session {session_id} is just being answered by {holder}."
+    return None
+
+
+def in_use(tx: Transaction, session_id: str, now: float) -> str | None:
+    """Return the sentence that says why a session must not be touched now, None if it may."""
+    reason = held(tx, session_id, now)
+    if reason is not None:
+        return reason
+    last = tx.value(
+        "SELECT COALESCE((SELECT MAX(timestamp) FROM messages WHERE session_id = s.id), "
+        "s.started_at) FROM sessions s WHERE s.id = ? AND s.ended_at IS NULL",
+        (session_id,),
+    )
+    if last is None or now - last >= IN_USE_SECONDS:
+        return None
+    minutes = max(0, int(now - last)) // 60
+    ago = f"{minutes + 1} minutes" if minutes else "a minute"
+    return f"Session {session_id} has not ended and was active less than {ago} ago."
+
+
+def refuse_in_use(read: Read, session_ids: Iterable[str], now: float) -> None:
+    """Raise SessionInUse if one of some sessions is in use."""
+    with read() as tx:
+        for session_id in session_ids:
+            reason = in_use(tx, session_id, now)
+            if reason is not None:
+                raise SessionInUse(f"{reason} It was left alone; end it first, or insist.")
+
+
+def _holder(tx: Transaction, table: str, column: str, session_id: str, now: float) -> str | None:
+    """Return who holds a session by an unexpired row of one of a newer Hermes' tables."""
+    if table not in tx.caps.tables:
+        return None
+    known = {row[1] for row in tx.rows(f"PRAGMA table_info({table})")}
+    if not {column, "holder", "expires_at"} <= known:
+        return None
+    # A lease that was given back stays as a row without a holder.
+    holder: str | None = tx.value(
+        f"SELECT holder FROM {table} WHERE {column} = ? AND expires_at > ? AND holder <> ''",
+        (session_id, now),
+    )
+    return holder

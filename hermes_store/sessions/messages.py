@@ -1,0 +1,302 @@
+"""What a session says: append, replace, read, and turn into a conversation for a model."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+import apsw
+
+from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.errors import InvalidInput, SessionInUse, SessionNotFound
+from hermes_store.records import content as contents
+from hermes_store.records import tool_calls
+from hermes_store.records.message import Message
+from hermes_store.sessions import lineage
+
+SAID = (
+    "role",
+    "content",
+    "tool_call_id",
+    "tool_calls",
+    "tool_name",
+    "timestamp",
+    "token_count",
+    "finish_reason",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+    "codex_reasoning_items",
+    "codex_message_items",
+)
+"""The columns of a message, all but whose it is."""
+_COLUMNS = ("session_id", *SAID)
+_JSON_COLUMNS = ("reasoning_details", "codex_reasoning_items", "codex_message_items")
+_INSERT = f"INSERT INTO messages({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+
+_FIELDS = (
+    "id",
+    "session_id",
+    "role",
+    "timestamp",
+    "content",
+    "tool_name",
+    "tool_calls",
+    "tool_call_id",
+    "token_count",
+    "finish_reason",
+    "reasoning",
+)
+
+# Text that a memory provider wove into a turn; a replay must not repeat it.
+_RECALLED = (
+    re.compile(r"<\s*memory-context\s*>.*?<\s*/\s*memory-context\s*>", re.DOTALL | re.I),
+    re.compile(r"\[System note: The following is recalled memory context[^\]]*\]\s*", re.I),
+    re.compile(r"<\s*/?\s*memory-context\s*>", re.I),
+)
+
+
+def _insert(tx: Transaction, session_id: str, message: Mapping[str, Any], moment: float) -> int:
+    made = {
+        "session_id": session_id,
+        "role": message.get("role") or "unknown",
+        "content": contents.encode(message.get("content")),
+        "timestamp": moment,
+    }
+    for name in ("tool_calls", *_JSON_COLUMNS):
+        if message.get(name) is not None:
+            made[name] = contents.encode_json(message[name])
+    try:
+        return tx.insert(_INSERT, [made[n] if n in made else message.get(n) for n in _COLUMNS])
+    except apsw.ConstraintError:
+        raise SessionNotFound(session_id) from None
+
+
+def insert_row(
+    tx: Transaction, session_id: str, stored: Mapping[str, Any], message_id: int | None = None
+) -> int:
+    """Add a message from the stored form of its columns and return its id.
+
+    For imports: the id may be given, and the counters of the session are left to the caller.
+    """
+    _refuse_while_compressing(tx, session_id)
+    values = [session_id, *(stored.get(name) for name in _COLUMNS[1:])]
+    if message_id is None:
+        return tx.insert(_INSERT, values)
+    marks = ", ".join("?" * (len(_COLUMNS) + 1))
+    columns = f"id, {', '.join(_COLUMNS)}"
+    return tx.insert(f"INSERT INTO messages({columns}) VALUES ({marks})", (message_id, *values))
+
+
+def append(
+    tx: Transaction, session_id: str, message: Mapping[str, Any], timestamp: float | None = None
+) -> int:
+    """Add a message at the end of a session and return its id."""
+    _refuse_while_compressing(tx, session_id)
+    moment = time.time() if timestamp is None else timestamp
+    if not isfinite(moment):
+        raise InvalidInput(f"{moment} is no moment at which something can be said.")
+    message_id = _insert(tx, session_id, message, moment)
+    tx.run(
+        "UPDATE sessions SET message_count = COALESCE(message_count, 0) + 1, "
+        "tool_call_count = COALESCE(tool_call_count, 0) + ? WHERE id = ?",
+        (tool_calls.count(message.get("tool_calls")), session_id),
+    )
+    return message_id
+
+
+def _refuse_while_compressing(tx: Transaction, session_id: str) -> None:
+    """Newer Hermes locks a session while it compresses it; a message then would be lost."""
+    if "compression_locks" not in tx.caps.tables:
+        return
+    holder = tx.value(
+        "SELECT holder FROM compression_locks WHERE session_id = ? AND expires_at > ?",
+        (session_id, time.time()),
+    )
+    if holder is not None:
+        raise SessionInUse(
+            f"Session {session_id} is being compressed by {holder}. Try again in a moment."
+        )
+
+
+def replace(tx: Transaction, session_id: str, messages: Sequence[Mapping[str, Any]]) -> None:
+    """Put other messages in the place of all of a session's."""
+    _refuse_while_compressing(tx, session_id)
+    tx.run("DELETE FROM messages WHERE session_id = ?", (session_id,))
+    now = time.time()
+    for place, message in enumerate(messages):
+        # A microsecond apart, so that order by time is the order given.
+        _insert(tx, session_id, message, now + place * 1e-6)
+    tx.run(
+        "UPDATE sessions SET message_count = ?, tool_call_count = ? WHERE id = ?",
+        (len(messages), sum(tool_calls.count(m.get("tool_calls")) for m in messages), session_id),
+    )
+
+
+def clear(tx: Transaction, session_id: str) -> None:
+    """Remove a session's messages and keep the session."""
+    replace(tx, session_id, ())
+
+
+ALL = "1"
+"""The condition that every message meets."""
+
+
+def visible(tx: Transaction, alias: str = "m") -> str:
+    """Return the SQL condition for messages that are part of the conversation now.
+
+    Newer files keep rewound and summarised rows with active = 0 and hide some for display;
+    rows from before that have NULL there.
+    """
+    conditions = []
+    if tx.caps.has_message("active"):
+        conditions.append(f"COALESCE({alias}.active, 1) = 1")
+    if tx.caps.has_message("display_kind"):
+        conditions.append(f"COALESCE({alias}.display_kind, '') <> 'hidden'")
+    return " AND ".join(conditions) or ALL
+
+
+def findable(tx: Transaction, alias: str = "m") -> str:
+    """Return the SQL condition for messages that search may show: also summarised ones."""
+    conditions = []
+    if tx.caps.has_message("active"):
+        compacted = f" OR {alias}.compacted = 1" if tx.caps.has_message("compacted") else ""
+        conditions.append(f"(COALESCE({alias}.active, 1) = 1{compacted})")
+    if tx.caps.has_message("display_kind"):
+        conditions.append(f"COALESCE({alias}.display_kind, '') <> 'hidden'")
+    return " AND ".join(conditions) or ALL
+
+
+def iterate(tx: Transaction, session_id: str, *, after_id: int = 0) -> Iterator[Message]:
+    """Yield a session's messages in order, as they are read."""
+    found = tx.rows(
+        f"SELECT {_selected(tx)} FROM messages m WHERE m.session_id = ? AND m.id > ? "
+        f"AND {visible(tx)} ORDER BY m.id",
+        (session_id, after_id),
+    )
+    yield from map(_message, found)
+
+
+def with_ids(tx: Transaction, ids: Sequence[int]) -> Iterator[Message]:
+    """Yield the messages with some ids, in no particular order."""
+    found = tx.rows(
+        f"SELECT {_selected(tx)} FROM json_each(?) wanted "
+        "CROSS JOIN messages m ON m.id = wanted.value",
+        (json.dumps(list(ids)),),
+    )
+    yield from map(_message, found)
+
+
+def _selected(tx: Transaction) -> str:
+    present = tx.caps.message_columns
+    return ", ".join(f"m.{name}" if name in present else "NULL" for name in _FIELDS)
+
+
+def _message(row: tuple[Any, ...]) -> Message:
+    values = dict(zip(_FIELDS, row, strict=True))
+    values["content"] = contents.decode(values["content"])
+    values["tool_calls"] = contents.decode_json(values["tool_calls"])
+    return Message(**values)
+
+
+def iterate_rows(
+    tx: Transaction, session_id: str, *, after_id: int = 0
+) -> Generator[dict[str, Any], None, None]:
+    """Yield all columns of a session's messages as they are read, content and calls decoded."""
+    present = tx.caps.message_columns
+    missing = [column.name for column in MESSAGE_COLUMNS if column.name not in present]
+    names = (*present, *missing)
+    selected = ", ".join([f"m.{name}" for name in present] + ["NULL"] * len(missing))
+    found = tx.rows(
+        f"SELECT {selected} FROM messages m WHERE m.session_id = ? AND m.id > ? "
+        f"AND {visible(tx)} ORDER BY m.id",
+        (session_id, after_id),
+    )
+    for values in found:
+        message = dict(zip(names, values, strict=True))
+        message["content"] = contents.decode(message["content"])
+        if message["tool_calls"]:
+            message["tool_calls"] = contents.decode_json(message["tool_calls"])
+        yield message
+
+
+def rows(tx: Transaction, session_id: str) -> list[dict[str, Any]]:
+    """Return all columns of a session's messages, content and tool calls decoded."""
+    return list(iterate_rows(tx, session_id))
+
+
+def conversation(
+    tx: Transaction, session_id: str, *, include_ancestors: bool = False
+) -> list[dict[str, Any]]:
+    """Return a session's messages in the form a chat model is sent.
+
+    With ancestors, what was said in the sessions it grew out of is part of it, all in the order
+    it was written; a user message that was repeated at the seam appears once.
+    """
+    ids = lineage.path_from_root(tx, session_id) if include_ancestors else (session_id,)
+    found = [message for segment in ids for message in rows(tx, segment)]
+    result: list[dict[str, Any]] = []
+    for message in sorted(found, key=lambda each: int(each["id"])):
+        replayed = _replayed(message)
+        if include_ancestors and _is_repeated(result, replayed):
+            continue
+        result.append(replayed)
+    return result
+
+
+def _replayed(message: Mapping[str, Any]) -> dict[str, Any]:
+    content = message["content"]
+    if isinstance(content, str) and message["role"] in ("user", "assistant"):
+        for pattern in _RECALLED:
+            content = pattern.sub("", content)
+        content = content.strip()
+    replayed: dict[str, Any] = {"role": message["role"], "content": content}
+    for name in ("tool_call_id", "tool_name", "tool_calls"):
+        if message.get(name):
+            replayed[name] = message[name]
+    if message["role"] == "assistant":
+        for name in ("finish_reason", "reasoning"):
+            if message.get(name):
+                replayed[name] = message[name]
+        if message.get("reasoning_content") is not None:
+            replayed["reasoning_content"] = message["reasoning_content"]
+        for name in _JSON_COLUMNS:
+            if message.get(name):
+                replayed[name] = contents.decode_json(message[name])
+    return replayed
+
+
+def _is_repeated(before: Sequence[Mapping[str, Any]], message: Mapping[str, Any]) -> bool:
+    """Tell whether a user message stands already since the last answer."""
+    text = message["content"]
+    if message["role"] != "user" or not isinstance(text, str) or not text:
+        return False
+    for earlier in reversed(before):
+        if earlier["role"] == "user" and earlier["content"] == text:
+            return True
+        if earlier["role"] == "assistant" and (earlier["content"] or earlier.get("tool_calls")):
+            return False
+    return False
+
+
+def count(tx: Transaction, session_id: str | None = None) -> int:
+    """Return how many messages there are, all or of one session."""
+    if session_id is None:
+        return int(tx.value("SELECT COUNT(*) FROM messages"))
+    return int(tx.value("SELECT COUNT(*) FROM messages WHERE session_id = ?", (session_id,)))
+
+
+def newest_id(tx: Transaction, session_id: str) -> int:
+    """Return the highest message id of a session, 0 for a silent one."""
+    return int(tx.value("SELECT MAX(id) FROM messages WHERE session_id = ?", (session_id,)) or 0)
+
+
+def by_id(tx: Transaction, ids: Sequence[int]) -> list[Message]:
+    """Return messages in the order asked for; what is gone is left out."""
+    found = {message.id: message for message in with_ids(tx, ids)}
+    return [found[each] for each in ids if each in found]

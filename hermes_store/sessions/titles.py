@@ -1,0 +1,139 @@
+"""What a session is called: the rules for titles, numbers in a lineage, finding by name.
+
+Where this store differs from real Hermes on purpose: joined emoji keep their joiners, only a
+number counts as a continuation ("proj #notes" is a title of its own), and a title of full
+length can still be continued.
+"""
+
+from __future__ import annotations
+
+import re
+
+import apsw
+
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.errors import TitleTaken, TitleTooLong
+from hermes_store.records.session import Session
+from hermes_store.records.text import one_line, storable
+from hermes_store.sessions import sessions
+
+MAX_LENGTH = 100
+
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_INVISIBLE = re.compile(
+    "[\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffc\ufff9-\ufffb]"
+)
+# A joiner counts only between two halves of one emoji, the first of which may be followed by
+# a colour or a variation selector; anywhere else it is an invisible character like the others.
+_EMOJI = "[\u2190-\u2bff\u3030\u303d\U0001f000-\U0001faff]"
+_STRAY_JOINER = re.compile(
+    f"(?<!{_EMOJI})(?<![\ufe0f\U0001f3fb-\U0001f3ff])\u200d|\u200d(?!{_EMOJI})"
+)
+# More digits are an order or a phone number; eight always fit behind a shortened base.
+_NUMBERED = re.compile(r"^(?P<base>.*?) #(?P<number>[0-9]{1,8})$", re.DOTALL)
+
+
+def sanitize(title: str | None) -> str | None:
+    """Return a title as it may be stored, None for an empty one; TitleTooLong if it is."""
+    if not title:
+        return None
+    clean = _INVISIBLE.sub("", _CONTROLS.sub("", storable(title)))
+    clean = one_line(_STRAY_JOINER.sub("", clean))
+    if not clean:
+        return None
+    if len(clean) > MAX_LENGTH:
+        raise TitleTooLong(len(clean), MAX_LENGTH)
+    return clean
+
+
+def split(title: str) -> tuple[str, int]:
+    """Split "name #3" into its base and number; a title without number is number 1."""
+    match = _NUMBERED.match(title)
+    if match is None:
+        return title, 1
+    return match["base"], int(match["number"])
+
+
+def numbered(base: str, number: int) -> str:
+    """Return the title of a continuation, the base shortened where the number needs the room."""
+    if number < 2:
+        return base[:MAX_LENGTH]
+    ending = f" #{number}"
+    # The cut may fall inside a joined emoji and leave a joiner that joins nothing.
+    return _STRAY_JOINER.sub("", base[: MAX_LENGTH - len(ending)]).rstrip() + ending
+
+
+def assign(tx: Transaction, session_id: str, title: str | None) -> bool:
+    """Give a session a title, or none; tell whether there is such a session."""
+    clean = sanitize(title)
+    if clean is not None:
+        holder = holder_of(tx, clean)
+        if holder is not None and holder != session_id:
+            raise TitleTaken(clean, holder)
+    try:
+        return tx.run("UPDATE sessions SET title = ? WHERE id = ?", (clean, session_id)) > 0
+    except apsw.ConstraintError:
+        raise TitleTaken(str(clean), holder_of(tx, str(clean)) or "another session") from None
+
+
+def holder_of(tx: Transaction, title: str) -> str | None:
+    """Return the id of the session with exactly this title."""
+    found: str | None = tx.value("SELECT id FROM sessions WHERE title = ?", (title,))
+    return found
+
+
+def find(tx: Transaction, title: str) -> Session | None:
+    """Return the session with exactly this title."""
+    holder = holder_of(tx, title)
+    return None if holder is None else sessions.find(tx, holder)
+
+
+def _continuations(tx: Transaction, base: str) -> list[tuple[str, str, int]]:
+    """Return id, title and number of every "base #N", newest session first.
+
+    The comparison ignores the case of ASCII letters, as people do when they type a name.
+    """
+    # A long base is cut to make room for its number; compare on what surely remains of it.
+    stem = base[: MAX_LENGTH - 10]
+    pattern = re.sub(r"([\\%_])", r"\\\1", stem) + "% #%"
+    exact = re.sub(r"([\\%_])", r"\\\1", stem) + " #%"
+    found = tx.rows(
+        "SELECT id, title FROM sessions WHERE title LIKE ? ESCAPE '\\' "
+        "OR title LIKE ? ESCAPE '\\' ORDER BY started_at DESC, id DESC",
+        (exact, pattern if stem != base else exact),
+    )
+    result = []
+    for session_id, title in found:
+        _, number = split(title)
+        if number > 1 and numbered(base, number).lower() == title.lower():
+            result.append((session_id, title, number))
+    return result
+
+
+def resolve(tx: Transaction, title: str) -> str | None:
+    """Return the session a person means by a title: its newest continuation, or itself."""
+    continuations = _continuations(tx, title)
+    if continuations:
+        return continuations[0][0]
+    return holder_of(tx, title)
+
+
+def next_in_lineage(tx: Transaction, title: str) -> str:
+    """Return the title for the next continuation: "name", then "name #2", "name #3" …"""
+    base, _ = split(title)
+    numbers = [number for _, _, number in _continuations(tx, base)]
+    if holder_of(tx, base) is not None:
+        numbers.append(1)
+    return numbered(base, max(numbers) + 1) if numbers else base
+
+
+def assign_if_untitled(tx: Transaction, session_id: str, title: str) -> str | None:
+    """Give a session a title unless it has one, numbered if another session has it; return it."""
+    wanted = sanitize(title)
+    session = sessions.find(tx, session_id)
+    if wanted is None or session is None or session.title:
+        return None
+    if holder_of(tx, wanted) is not None:
+        wanted = next_in_lineage(tx, wanted)
+    assign(tx, session_id, wanted)
+    return wanted

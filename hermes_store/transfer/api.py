@@ -1,0 +1,61 @@
+"""What a store offers on moving sessions in and out of files: `store.transfer`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TextIO
+
+from hermes_store.engines.sqlite.database import Database
+from hermes_store.records.transfer import ImportReport
+from hermes_store.sessions import messages, sessions
+from hermes_store.transfer import import_file
+from hermes_store.transfer.export import Format, export, export_to_file
+
+Progress = Callable[[int, int], None]
+Import = Callable[[Database, Path, Progress | None], ImportReport]
+
+
+class Transfer:
+    """Exports and imports sessions; see docs/export-import.md."""
+
+    def __init__(self, database: Database, importer: Import = import_file.apply) -> None:
+        """`importer` brings in a file; a store passes one that also completes transcripts."""
+        self._database = database
+        self._importer = importer
+
+    def export(
+        self,
+        sink: TextIO,
+        fmt: str = "jsonl",
+        session_ids: Iterable[str] | None = None,
+        redact: bool = False,
+        progress: Progress | None = None,
+    ) -> int:
+        """Write sessions, by default all, as jsonl, markdown or html; return how many."""
+        return export(
+            self._database, session_ids, sink, Format(fmt), redact=redact, progress=progress
+        )
+
+    def export_file(
+        self,
+        path: Path | str,
+        fmt: str = "jsonl",
+        session_ids: Iterable[str] | None = None,
+        redact: bool = False,
+        progress: Progress | None = None,
+    ) -> int:
+        """Write the same to a file, which appears complete or not at all."""
+        return export_to_file(
+            self._database, session_ids, Path(path), Format(fmt), redact=redact, progress=progress
+        )
+
+    def as_dictionary(self, session_id: str) -> dict[str, Any] | None:
+        """Return a session with all its messages, or None."""
+        with self._database.read() as tx:
+            found = sessions.row(tx, session_id)
+            return None if found is None else found | {"messages": messages.rows(tx, session_id)}
+
+    def import_file(self, path: Path | str, progress: Progress | None = None) -> ImportReport:
+        """Bring in the sessions of an export or a transcript."""
+        return self._importer(self._database, Path(path), progress)

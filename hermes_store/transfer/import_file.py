@@ -1,0 +1,228 @@
+"""Imports exports and transcripts: the whole file is checked first, then written by sessions.
+
+Each session is one transaction, so that it is there as a whole or not at all. A session that
+the store has is never changed but for messages added at its end, so importing again is harmless.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from hermes_store.engines.sqlite.database import Database
+from hermes_store.errors import BadFile, DatabaseError, StoreError
+from hermes_store.records.transfer import Imported, ImportPlan, ImportReport, Kind, Outcome, Planned
+from hermes_store.sessions import messages
+from hermes_store.transfer import import_records, import_session
+from hermes_store.transfer.import_records import Line, Record, Refused, shown
+
+Progress = Callable[[int, int], None]
+
+_MAX_KEYS = 50
+# So many faulty lines at the beginning, and it is a file of another kind.
+_PATIENCE = 20
+
+
+# -- the plan ----------------------------------------------------------------------------------
+
+
+def plan(lines: Iterable[str], name: str) -> ImportPlan:
+    """Check a whole file and return what can be imported of it.
+
+    Raises BadFile if it is neither an export nor a transcript. `name` is the name of the
+    file; that of a transcript is the id of its session.
+    """
+    left = numbered(lines)
+    kind, read = _recognise(left, name)
+    everything = chain(read, left)
+    if kind is Kind.TRANSCRIPT:
+        return _plan_transcript(everything, name)
+    return _plan_export(everything, name)
+
+
+def numbered(lines: Iterable[str]) -> Iterator[Line]:
+    """Yield the lines of a file with their numbers; the last one knows that it is."""
+    number, waiting = 0, None
+    for text in lines:
+        if waiting is not None:
+            yield Line(number, waiting, False)
+        number, waiting = number + 1, text
+    if waiting is not None:
+        yield Line(number, waiting, True)
+
+
+def _recognise(lines: Iterator[Line], name: str) -> tuple[Kind, list[Line]]:
+    """Tell what a file is by its first sound line; also return the lines that were read."""
+    read: list[Line] = []
+    faults = 0
+    for line in lines:
+        read.append(line)
+        if not line.text.strip():
+            continue
+        try:
+            found = import_records.parse(line)
+        except Refused:
+            faults += 1
+            if faults >= _PATIENCE:
+                break
+            continue
+        if "role" in found and "messages" not in found:
+            return Kind.TRANSCRIPT, read
+        if "id" in found or "messages" in found:
+            return Kind.EXPORT, read
+        break
+    raise BadFile(
+        f"{name} is neither an export nor a transcript. Give a file that "
+        "'hermes sessions export' wrote, or the <session id>.jsonl of a gateway."
+    )
+
+
+def _plan_transcript(lines: Iterable[Line], name: str) -> ImportPlan:
+    session_id = Path(name).name.removesuffix(".jsonl")
+    try:
+        record = import_records.transcript(lines, session_id)
+    except Refused as refusal:
+        skipped = Imported(Outcome.SKIPPED, 1, session_id or None, note=str(refusal))
+        return ImportPlan(name, Kind.TRANSCRIPT, (), (skipped,), ())
+    return ImportPlan(name, Kind.TRANSCRIPT, (_planned(record, 1),), (), _keys(record.unknown))
+
+
+def _plan_export(lines: Iterable[Line], name: str) -> ImportPlan:
+    planned: list[Planned] = []
+    skipped: list[Imported] = []
+    unknown: set[str] = set()
+    for line in lines:
+        if not line.text.strip():
+            continue
+        found: dict[str, Any] = {}
+        try:
+            found = import_records.parse(line)
+            record = import_records.exported(found, line.number)
+        except Refused as refusal:
+            session_id = found.get("id")
+            known = session_id if isinstance(session_id, str) else None
+            skipped.append(Imported(Outcome.SKIPPED, line.number, known, note=str(refusal)))
+            continue
+        planned.append(_planned(record, line.number))
+        if len(unknown) < _MAX_KEYS:
+            unknown |= record.unknown
+    ordered = tuple(_parents_first(planned))
+    return ImportPlan(name, Kind.EXPORT, ordered, tuple(skipped), _keys(unknown))
+
+
+def _planned(record: Record, line: int) -> Planned:
+    parent = record.columns.get("parent_session_id")
+    note = " ".join(record.notes) or None
+    return Planned(line, record.id, parent, len(record.messages), note)
+
+
+def _keys(unknown: set[str]) -> tuple[str, ...]:
+    return tuple(sorted({shown(key) for key in unknown})[:_MAX_KEYS])
+
+
+def _parents_first(planned: list[Planned]) -> Iterator[Planned]:
+    """Yield sessions with parents before children, otherwise in the order of the file."""
+    by_id = {each.session_id: each for each in reversed(planned)}
+    done: set[int] = set()
+    for each in planned:
+        path: dict[int, Planned] = {}
+        current: Planned | None = each
+        # Sessions that are each other's parents end the walk where it meets itself.
+        while current is not None and current.line not in done and current.line not in path:
+            path[current.line] = current
+            current = by_id.get(current.parent_id) if current.parent_id else None
+        done.update(path)
+        yield from reversed(path.values())
+
+
+# -- the deed ----------------------------------------------------------------------------------
+
+
+def apply(db: Database, path: Path, progress: Progress | None = None) -> ImportReport:
+    """Import a file and report on each of its sessions.
+
+    `progress` hears of each session as (done, total). Trouble with the database itself is
+    raised; what was imported until then stays, and importing again goes on from there.
+    """
+    with opened(path) as lines:
+        checked = plan(lines, path.name)
+        done = list(checked.skipped)
+        if not checked.sessions:
+            return ImportReport(path.name, tuple(done), checked.unknown_keys)
+        # Into an empty store the messages come under the ids they had. Elsewhere they get new
+        # ones: what reads on from the newest id it knows would overlook an older one.
+        with db.read() as tx:
+            keep = messages.count(tx) == 0
+        for number, planned in enumerate(checked.sessions, 1):
+            done.append(_write_one(db, lines, planned, checked.kind, keep))
+            if progress is not None:
+                progress(number, len(checked.sessions))
+    done.sort(key=lambda each: each.line)
+    return ImportReport(path.name, tuple(done), checked.unknown_keys)
+
+
+def _write_one(db: Database, lines: Lines, planned: Planned, kind: Kind, keep: bool) -> Imported:
+    try:
+        record = _read_again(lines, planned, kind)
+        with db.write() as tx:
+            return import_session.write(tx, record, planned.line, kind=kind, keep_message_ids=keep)
+    except Refused as refusal:
+        reason = str(refusal)
+    except StoreError as error:
+        # A locked or full database concerns all sessions, a refused row only this one.
+        if isinstance(error, DatabaseError) and type(error) is not DatabaseError:
+            raise
+        reason = str(error)
+    return Imported(Outcome.SKIPPED, planned.line, planned.session_id, note=reason)
+
+
+def _read_again(lines: Lines, planned: Planned, kind: Kind) -> Record:
+    if kind is Kind.TRANSCRIPT:
+        record = import_records.transcript(numbered(lines), planned.session_id)
+    else:
+        line = Line(planned.line, lines.at(planned.line), False)
+        record = import_records.exported(import_records.parse(line), planned.line)
+    if record.id != planned.session_id or len(record.messages) < planned.messages:
+        raise Refused("The file was changed while it was read. Import it again.")
+    return record
+
+
+class Lines:
+    """The lines of a file, from the first on or a single one."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._starts = array("Q")
+
+    def __iter__(self) -> Iterator[str]:
+        self._file.seek(0)
+        self._starts = array("Q")
+        start = 0
+        for line in self._file:
+            self._starts.append(start)
+            start += len(line)
+            yield line.decode("utf-8", "surrogateescape")
+
+    def at(self, number: int) -> str:
+        """Return a line that was passed before."""
+        self._file.seek(self._starts[number - 1])
+        return self._file.readline().decode("utf-8", "surrogateescape")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Lines]:
+    """Give the lines of a file for the block; BadFile if it cannot be read."""
+    if path.is_dir():
+        raise BadFile(f"{path} is a folder. Give the name of a file in it.")
+    if not path.is_file():
+        raise BadFile(f"There is no file {path}. Check the name.")
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise BadFile(f"{path} cannot be read ({error.strerror}). Check its rights.") from None
+    with file:
+        yield Lines(file)

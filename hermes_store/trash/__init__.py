@@ -1,0 +1,1 @@
+"""Deleting conversations and bringing them back."""

@@ -1,0 +1,202 @@
+"""What a store offers on deleting and restoring: `store.trash`.
+
+Deleting goes through the trash unless it is asked to be permanent. `SessionDB`'s own
+`delete_session` and `prune_sessions` do not: programs written for Hermes expect them to be final.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from hermes_store.engines.base import Progress
+from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.sidecar import Sidecar
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.marks import marks
+from hermes_store.records.trash import (
+    Deleted,
+    Purged,
+    RestoreReport,
+    TrashBatch,
+    TrashedSession,
+    Weight,
+)
+from hermes_store.sessions import files, in_use, lineage, sessions
+from hermes_store.trash import delete, tables
+from hermes_store.trash.move import Keep, Move
+from hermes_store.trash.purge import purge
+from hermes_store.trash.restore import Learn, Restore
+from hermes_store.trash.states import States
+
+DAY = 86_400
+
+
+class Trash:
+    """The trash of one session database. Safe to share between threads."""
+
+    def __init__(
+        self,
+        db: Database,
+        sidecar: Sidecar,
+        *,
+        learn: Learn | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`learn` hears of each restored session, once it is there."""
+        self._db = db
+        self._sidecar = sidecar
+        self._clock = clock
+        self._states = States(db, sidecar, clock)
+        self._restore = Restore(db, sidecar, self._states, clock, learn)
+
+    # -- deleting --------------------------------------------------------------------------
+
+    def weigh(self, session_ids: Sequence[str], *, now: float) -> Weight:
+        """Return how much some sessions hold, and whether one is being written to."""
+        with self._db.read() as tx:
+            return delete.weigh(tx, session_ids, now)
+
+    def delete_conversation(
+        self,
+        session_id: str,
+        sessions_dir: Path | None = None,
+        *,
+        permanently: bool = False,
+        force: bool = False,
+    ) -> Deleted:
+        """Delete the whole compression chain of a session and its sub-agents.
+
+        SessionInUse if one of them is in use, unless `force`.
+        """
+        with self._db.read() as tx:
+            sessions.get(tx, session_id)
+            members = lineage.members(tx, session_id)
+        return self.delete(members, sessions_dir, permanently=permanently, force=force)
+
+    def delete(
+        self,
+        session_ids: Sequence[str],
+        sessions_dir: Path | None = None,
+        *,
+        permanently: bool = False,
+        force: bool = False,
+        reason: str = "deleted",
+        progress: Progress | None = None,
+    ) -> Deleted:
+        """Delete exactly these sessions; children of others move up to their grandparents.
+
+        SessionInUse if one is in use, unless `force`. Sessions that are gone already, or that
+        somebody resumed in the meantime, are not in the answer. Transcript files in
+        `sessions_dir` go with their sessions; from the trash, when it is emptied.
+        """
+        if not permanently:
+            self._sidecar.require_writable()
+        if not force:
+            in_use.refuse_in_use(self._db.read, session_ids, self._clock())
+        keep = self._never if force else self._is_in_use
+        if permanently:
+            return self._delete_for_good(session_ids, sessions_dir, keep)
+        return self._move(session_ids, reason, keep, sessions_dir, progress)
+
+    def sweep(
+        self,
+        session_ids: Sequence[str],
+        sessions_dir: Path | None = None,
+        *,
+        reason: str,
+        unless: Keep,
+        permanently: bool = False,
+        progress: Progress | None = None,
+    ) -> Deleted:
+        """Delete sessions, except those in use and those `unless` holds back."""
+
+        def keep(tx: Transaction, session_id: str) -> bool:
+            return self._is_in_use(tx, session_id) or unless(tx, session_id)
+
+        if permanently:
+            return self._delete_for_good(session_ids, sessions_dir, keep)
+        self._sidecar.require_writable()
+        return self._move(session_ids, reason, keep, sessions_dir, progress)
+
+    def _delete_for_good(
+        self, session_ids: Sequence[str], sessions_dir: Path | None, unless: Keep
+    ) -> Deleted:
+        """Delete sessions past the trash, except those `unless` holds back."""
+        steps = delete.delete_in_steps(self._db.write, session_ids, unless)
+        deleted = delete.total(steps)
+        files.remove_session_files(sessions_dir, deleted.session_ids)
+        if deleted.session_ids and self._sidecar.path.exists():
+            with self._sidecar.write() as side:
+                marks.forget(side, deleted.session_ids)
+        return deleted
+
+    @staticmethod
+    def _never(_tx: Transaction, _session_id: str) -> bool:
+        return False
+
+    def _is_in_use(self, tx: Transaction, session_id: str) -> bool:
+        return in_use.in_use(tx, session_id, self._clock()) is not None
+
+    def _move(
+        self,
+        session_ids: Sequence[str],
+        reason: str,
+        keep: Keep,
+        folder: Path | None,
+        progress: Progress | None,
+    ) -> Deleted:
+        if not session_ids:
+            return Deleted((), 0)
+        move = Move(
+            self._db,
+            self._sidecar,
+            keep=keep,
+            folder=folder,
+            progress=progress,
+            clock=self._clock,
+        )
+        batch_id = move.run(session_ids, reason)
+        batch = next((each for each in self.list() if each.id == batch_id), None)
+        if batch is None:
+            return Deleted((), 0)
+        return Deleted(batch.session_ids, batch.messages, batch.id)
+
+    # -- looking ---------------------------------------------------------------------------
+
+    def list(self) -> tuple[TrashBatch, ...]:
+        """Return what is in the trash, the latest deletion first."""
+        hidden = self._states.tidy()
+        return self._sidecar.ask(lambda tx: tables.batches(tx, hidden), ())
+
+    def sessions(self, batch_id: int) -> tuple[TrashedSession, ...]:
+        """Return the sessions of a batch."""
+        hidden = self._states.tidy()
+        return self._sidecar.ask(lambda tx: tables.sessions(tx, batch_id, hidden), ())
+
+    def size(self) -> int:
+        """Return how many bytes the copies take."""
+        return sum(batch.bytes for batch in self.list())
+
+    # -- restoring and emptying ------------------------------------------------------------
+
+    def restore(self, what: int | str | None = None) -> RestoreReport:
+        """Restore a batch (by number), a session (by id, prefix or title) or, with None, the
+        latest batch. NotInTrash if there is no such thing.
+        """
+        self._sidecar.require_writable()
+        return self._restore.run(what)
+
+    def empty(self, older_than_days: float | None = None, *, batch_id: int | None = None) -> Purged:
+        """Remove for good what is in the trash: all, one batch, or what was deleted so many
+        days ago. The transcript files of those sessions go too.
+        """
+        self._sidecar.require_writable()
+        before = None if older_than_days is None else self._clock() - older_than_days * DAY
+        chosen = {
+            batch.id
+            for batch in self.list()
+            if batch_id in (None, batch.id) and (before is None or batch.deleted_at < before)
+        }
+        return purge(self._db, self._sidecar, self._states, chosen, self._clock)

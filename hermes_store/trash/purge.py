@@ -1,0 +1,56 @@
+"""Emptying the trash: copies and transcript files are removed for good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.sidecar import Sidecar
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.marks import marks
+from hermes_store.records.trash import Purged
+from hermes_store.trash import tables
+from hermes_store.trash.states import States, existing
+from hermes_store.trash.tables import Entry
+
+
+def purge(
+    db: Database,
+    sidecar: Sidecar,
+    states: States,
+    batch_ids: set[int],
+    clock: Callable[[], float],
+) -> Purged:
+    """Remove batches for good; sessions that are there again keep their files and marks."""
+    if not batch_ids:
+        return Purged()
+    hidden = states.tidy()
+    with sidecar.write() as side:
+        entries = [
+            entry
+            for entry in tables.all_entries(side)
+            if entry.batch_id in batch_ids and entry.id not in hidden
+        ]
+        with db.read() as tx:
+            there = existing(tx, (entry.session_id for entry in entries))
+        gone = [entry for entry in entries if entry.session_id not in there]
+        left_files = list(_files(side, gone))
+        marks.forget(side, (entry.session_id for entry in gone))
+        tables.drop(side, (entry.id for entry in entries), clock())
+    for path in left_files:
+        with suppress(OSError):
+            path.unlink()
+    tables.give_space_back(sidecar)
+    return tables.purged(entries)
+
+
+def _files(side: Transaction, entries: Sequence[Entry]) -> Iterator[Path]:
+    for entry in entries:
+        folder = tables.folder_of(side, entry.batch_id)
+        if folder is None:
+            continue
+        for name in tables.header_of(side, entry).files:
+            if "/" not in name and "\\" not in name:
+                yield Path(folder) / name

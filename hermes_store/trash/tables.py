@@ -1,0 +1,255 @@
+"""The trash as it lies in the companion: batches of copies, each with its chunks of messages.
+
+Plain storage. When a copy may be taken, dropped or put back is decided in `trash`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hermes_store.engines.sqlite.sidecar import Sidecar
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.errors import AmbiguousSession, NotInTrash
+from hermes_store.records.trash import Purged, TrashBatch, TrashedSession
+from hermes_store.trash import session_copy
+from hermes_store.trash.session_copy import Header
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A copy of one session, without its messages."""
+
+    id: int
+    batch_id: int
+    session_id: str
+    parent_id: str | None
+    settled: bool
+    """Whether the deletion it was made for is known to be done."""
+    busy_until: float
+    """When a deletion that has not settled it counts as broken off."""
+    messages: int
+    bytes: int
+    fingerprint: str
+
+
+_ENTRY = (
+    "SELECT e.id, e.batch_id, e.session_id, e.parent_id, e.settled, b.busy_until, e.messages, "
+    "e.bytes, e.fingerprint FROM trash_entries e JOIN trash_batches b ON b.id = e.batch_id"
+)
+
+
+def _entries(tx: Transaction, where: str, values: Sequence[Any]) -> list[Entry]:
+    rows = tx.rows(f"{_ENTRY} WHERE {where} ORDER BY e.id", values)
+    return [replace(Entry(*row), settled=bool(row[4])) for row in rows]
+
+
+# -- putting copies in -------------------------------------------------------------------------
+
+
+def add_batch(tx: Transaction, now: float, reason: str, folder: str | None, lease: float) -> int:
+    """Begin a batch."""
+    return tx.insert(
+        "INSERT INTO trash_batches(deleted_at, reason, folder, busy_until) VALUES (?, ?, ?, ?)",
+        (now, reason, folder, now + lease),
+    )
+
+
+def keep_busy(tx: Transaction, batch_id: int, until: float) -> None:
+    """Say that a batch is still being worked on."""
+    tx.run("UPDATE trash_batches SET busy_until = ? WHERE id = ?", (until, batch_id))
+
+
+def add_entry(
+    tx: Transaction, source: Transaction, batch_id: int, header: Header, fingerprint: str
+) -> Entry:
+    """Copy a session as it is in a snapshot of the session database."""
+    session_id, title = header.session_id, header.session.get("title")
+    parent = header.session.get("parent_session_id")
+    data = header.packed()
+    entry_id = tx.insert(
+        "INSERT INTO trash_entries(batch_id, session_id, parent_id, title, name, source, "
+        "started_at, messages, bytes, fingerprint, header) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?)",
+        (
+            batch_id,
+            session_id,
+            parent,
+            title,
+            session_copy.name_of(source, session_id, title),
+            header.session["source"],
+            header.session["started_at"],
+            fingerprint,
+            data,
+        ),
+    )
+    size, messages = len(data), 0
+    for place, (number, chunk) in enumerate(session_copy.chunks(source, session_id)):
+        tx.run("INSERT INTO trash_chunks VALUES (?, ?, ?)", (entry_id, place, chunk))
+        size, messages = size + len(chunk), messages + number
+    for child, config in session_copy.children(source, session_id):
+        add_child(tx, entry_id, child, config)
+    tx.run(
+        "UPDATE trash_entries SET messages = ?, bytes = ? WHERE id = ?",
+        (messages, size, entry_id),
+    )
+    return Entry(entry_id, batch_id, session_id, parent, False, 0.0, messages, size, fingerprint)
+
+
+def add_child(tx: Transaction, entry_id: int, child_id: str, model_config: Any) -> None:
+    """Note a child that hangs on a copied session."""
+    tx.run(
+        "INSERT OR IGNORE INTO trash_children VALUES (?, ?, ?)", (entry_id, child_id, model_config)
+    )
+
+
+def settle(tx: Transaction, entry_ids: Iterable[int]) -> None:
+    """Note that the sessions of some copies are gone from the session database."""
+    for entry_id in entry_ids:
+        tx.run("UPDATE trash_entries SET settled = 1 WHERE id = ?", (entry_id,))
+
+
+# -- taking them out ---------------------------------------------------------------------------
+
+
+def drop(tx: Transaction, entry_ids: Iterable[int], now: float) -> None:
+    """Remove copies for good, and batches that have none left and are not being filled."""
+    for entry_id in entry_ids:
+        tx.run("DELETE FROM trash_entries WHERE id = ?", (entry_id,))
+    tx.run(
+        "DELETE FROM trash_batches WHERE busy_until < ? AND NOT EXISTS "
+        "(SELECT 1 FROM trash_entries e WHERE e.batch_id = trash_batches.id)",
+        (now,),
+    )
+
+
+def give_space_back(companion: Sidecar) -> None:
+    """Let the file shrink after copies left it."""
+    with companion.write() as tx:
+        list(tx.rows("PRAGMA incremental_vacuum"))
+
+
+# -- looking -----------------------------------------------------------------------------------
+
+
+def all_entries(tx: Transaction) -> list[Entry]:
+    """Return every copy there is."""
+    return _entries(tx, "1", ())
+
+
+def unsettled(tx: Transaction) -> list[Entry]:
+    """Return the copies whose deletion is under way or was broken off."""
+    return _entries(tx, "e.settled = 0", ())
+
+
+def in_batch(tx: Transaction, batch_id: int) -> list[Entry]:
+    """Return the copies of a batch."""
+    return _entries(tx, "e.batch_id = ?", (batch_id,))
+
+
+def of_session(tx: Transaction, session_id: str) -> list[Entry]:
+    """Return the copies of a session."""
+    return _entries(tx, "e.session_id = ?", (session_id,))
+
+
+def find(tx: Transaction, wanted: str) -> Entry:
+    """Return the newest copy of a session by id, unique beginning of an id, or title."""
+    for where, value in (
+        ("e.session_id = ?", wanted),
+        ("e.title = ?", wanted),
+        ("substr(e.session_id, 1, length(?1)) = ?1", wanted),
+    ):
+        found = _entries(tx, where, (value,)) if wanted else []
+        names = tuple(dict.fromkeys(entry.session_id for entry in found))
+        if len(names) > 1 and where.startswith("substr"):
+            raise AmbiguousSession(wanted, names)
+        if found:
+            return found[-1]
+    raise NotInTrash(wanted)
+
+
+def exists(tx: Transaction, entry_id: int) -> bool:
+    """Tell whether a copy is there."""
+    return tx.one("SELECT 1 FROM trash_entries WHERE id = ?", (entry_id,)) is not None
+
+
+def header_of(tx: Transaction, entry: Entry) -> Header:
+    """Return what a copy says besides the messages."""
+    data = tx.value("SELECT header FROM trash_entries WHERE id = ?", (entry.id,))
+    return Header.unpacked(data if data is not None else b"")
+
+
+def rows_of(tx: Transaction, entry: Entry) -> Iterator[list[Any]]:
+    """Yield the messages of a copy, a chunk in memory at a time."""
+    chunks = tx.rows("SELECT data FROM trash_chunks WHERE entry_id = ? ORDER BY place", (entry.id,))
+    for (data,) in chunks:
+        yield from session_copy.unpack_rows(data)
+
+
+def children_of(tx: Transaction, entry: Entry) -> list[tuple[str, Any]]:
+    """Return id and former model_config of the children a session had."""
+    sql = "SELECT child_id, model_config FROM trash_children WHERE entry_id = ?"
+    return [(str(child), config) for child, config in tx.rows(sql, (entry.id,))]
+
+
+def folder_of(tx: Transaction, batch_id: int) -> str | None:
+    """Return the folder of the transcripts of a batch."""
+    folder: str | None = tx.value("SELECT folder FROM trash_batches WHERE id = ?", (batch_id,))
+    return folder
+
+
+# -- as records --------------------------------------------------------------------------------
+
+
+def batches(tx: Transaction, hidden: set[int]) -> tuple[TrashBatch, ...]:
+    """Return the batches, the newest first, without some entries."""
+    found: dict[int, list[tuple[Any, ...]]] = {}
+    rows = tx.rows(
+        "SELECT batch_id, id, session_id, parent_id, name, messages, bytes "
+        "FROM trash_entries ORDER BY batch_id DESC, started_at, id"
+    )
+    for batch_id, entry_id, *rest in rows:
+        if entry_id not in hidden:
+            found.setdefault(batch_id, []).append(tuple(rest))
+    heads = tx.rows("SELECT id, deleted_at, reason FROM trash_batches ORDER BY id DESC")
+    return tuple(_batch(head, found[head[0]]) for head in heads if head[0] in found)
+
+
+def _batch(head: tuple[Any, ...], members: list[tuple[Any, ...]]) -> TrashBatch:
+    batch_id, deleted_at, reason = head
+    ids = {row[0] for row in members}
+    # Sorting is stable: within both halves the order stays that of the beginnings.
+    first = sorted(members, key=lambda row: row[1] in ids)
+    return TrashBatch(
+        id=batch_id,
+        deleted_at=deleted_at,
+        reason=reason,
+        titles=tuple(row[2] for row in first),
+        session_ids=tuple(row[0] for row in first),
+        messages=sum(row[3] for row in members),
+        bytes=sum(row[4] for row in members),
+    )
+
+
+def sessions(tx: Transaction, batch_id: int, hidden: set[int]) -> tuple[TrashedSession, ...]:
+    """Return the sessions of a batch, by their beginning, without some entries."""
+    rows = list(
+        tx.rows(
+            "SELECT id, session_id, batch_id, name, title, source, started_at, messages, bytes, "
+            "header FROM trash_entries WHERE batch_id = ? ORDER BY started_at, id",
+            (batch_id,),
+        )
+    )
+    return tuple(
+        replace(TrashedSession(*row[1:9]), files=Header.unpacked(row[9]).files)
+        for row in rows
+        if row[0] not in hidden
+    )
+
+
+def purged(entries: Sequence[Entry]) -> Purged:
+    """Add up what some copies hold."""
+    return Purged(
+        len(entries), sum(each.messages for each in entries), sum(each.bytes for each in entries)
+    )

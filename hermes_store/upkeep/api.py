@@ -1,0 +1,99 @@
+"""What a store offers on looking after it: `store.upkeep`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from hermes_store.config.settings import Config
+from hermes_store.engines.base import Progress
+from hermes_store.engines.sqlite.database import Database
+from hermes_store.records.prune import PruneFilter, PrunePlan
+from hermes_store.records.report import MaintenanceReport, OptimizeReport
+from hermes_store.records.statistics import Insights, ModelUsage, SessionUsage, Stats
+from hermes_store.records.trash import Deleted
+from hermes_store.search.api import MessageSearch
+from hermes_store.search.fields import MarkSource
+from hermes_store.trash.api import Trash
+from hermes_store.upkeep import auto_prune, insights, optimize, prune, statistics
+
+
+class Upkeep:
+    """Statistics, pruning and optimising."""
+
+    def __init__(
+        self, database: Database, search: MessageSearch, trash: Trash, marks: MarkSource
+    ) -> None:
+        self._database = database
+        self._search = search
+        self._trash = trash
+        self._marks = marks
+
+    # -- statistics ------------------------------------------------------------------------
+
+    def statistics(self) -> Stats:
+        """Return counts for every source, and the sizes on disk."""
+        with self._database.read() as tx:
+            return statistics.totals(tx, self._database.path)
+
+    def usage_by_model(self) -> tuple[ModelUsage, ...]:
+        """Return tokens and cost by model, the most expensive first."""
+        with self._database.read() as tx:
+            return statistics.by_model(tx)
+
+    def heaviest_sessions(self, limit: int = 10) -> tuple[SessionUsage, ...]:
+        """Return the sessions with the highest token usage."""
+        with self._database.read() as tx:
+            return statistics.heaviest(tx, limit)
+
+    def insights(self, *, days: int = 30, source: str | None = None, now: float) -> Insights:
+        """Return habits and costs of the sessions started in the last days."""
+        with self._database.read() as tx:
+            return insights.gather(tx, days=days, source=source, now=now)
+
+    # -- pruning ---------------------------------------------------------------------------
+
+    def plan_prune(self, chosen: PruneFilter | None = None, now: float | None = None) -> PrunePlan:
+        """Return what a filter would prune, and what it would spare and why; change nothing."""
+        moment = time.time() if now is None else now
+        with self._database.read() as tx:
+            return prune.plan(tx, chosen or PruneFilter(), moment, self._marks)
+
+    def prune(
+        self,
+        plan: PrunePlan,
+        sessions_dir: Path | None = None,
+        *,
+        permanently: bool = False,
+        progress: Progress | None = None,
+    ) -> Deleted:
+        """Delete what was planned, except what was resumed since."""
+        return self._trash.sweep(
+            plan.session_ids,
+            sessions_dir,
+            reason="pruned",
+            unless=prune.changed_since(plan),
+            permanently=permanently,
+            progress=progress,
+        )
+
+    def auto_prune(self, config: Config, sessions_dir: Path | None = None) -> MaintenanceReport:
+        """Prune as config.yaml says, if it says so and it is time; never raises."""
+        wanted = config.sessions
+        if not wanted.auto_prune:
+            return MaintenanceReport(skipped=True)
+        return auto_prune.auto_prune(
+            self._database,
+            retention_days=wanted.retention_days,
+            min_interval_hours=wanted.min_interval_hours,
+            vacuum_after=wanted.vacuum_after_prune,
+            sessions_dir=sessions_dir,
+        )
+
+    # -- the file --------------------------------------------------------------------------
+
+    def optimize(self, progress: Progress | None = None) -> OptimizeReport:
+        """Make the file as small and its search as fast as possible; see docs/storage.md."""
+        report = optimize.optimize(self._database, progress)
+        self._search.prepare()
+        return report

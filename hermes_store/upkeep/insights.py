@@ -1,0 +1,144 @@
+"""Habits and costs: tokens and cost by model, tools, days and hours, the most notable sessions."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records import tool_calls
+from hermes_store.records.sources import of_source
+from hermes_store.records.statistics import Insights, ModelShare, Notable
+
+DAY = 86_400.0
+TOP_TOOLS = 15
+
+
+_CACHE = "COALESCE(cache_read_tokens, 0) + COALESCE(cache_write_tokens, 0)"
+_COST = "COALESCE(actual_cost_usd, estimated_cost_usd, 0)"
+
+
+def gather(tx: Transaction, *, days: int = 30, source: str | None = None, now: float) -> Insights:
+    """Work out the figures of the sessions begun in the last days."""
+    condition, names = of_source("s.source", source)
+    where = f"s.started_at >= ? AND {condition}"
+    values: list[Any] = [now - days * DAY, *names]
+    totals = tx.one(
+        f"SELECT COUNT(*), SUM(message_count), SUM(tool_call_count), SUM(input_tokens), "
+        f"SUM(output_tokens), SUM({_CACHE}), SUM({_COST}), "
+        f"SUM(MAX(0, COALESCE(ended_at, started_at) - started_at)) FROM sessions s WHERE {where}",
+        values,
+    )
+    assert totals is not None
+    sessions, messages, calls, inputs, outputs, cache, cost, active = (each or 0 for each in totals)
+    starts = [row[0] for row in tx.rows(f"SELECT started_at FROM sessions s WHERE {where}", values)]
+    moments = [datetime.fromtimestamp(start) for start in starts]
+    days_active = Counter(moment.date() for moment in moments)
+    users = tx.value(
+        "SELECT COUNT(*) FROM messages m JOIN sessions s ON s.id = m.session_id "
+        f"WHERE m.role = 'user' AND {where}",
+        values,
+    )
+    return Insights(
+        days=days,
+        source=source,
+        sessions=sessions,
+        messages=messages,
+        user_messages=users,
+        tool_calls=calls,
+        input_tokens=inputs,
+        output_tokens=outputs,
+        cache_tokens=cache,
+        cost_usd=cost,
+        active_seconds=active,
+        models=_models(tx, where, values),
+        sources=_sources(tx, where, values),
+        tools=_tools(tx, where, values),
+        weekdays=tuple(sum(m.weekday() == day for m in moments) for day in range(7)),
+        hours=tuple(sum(m.hour == hour for m in moments) for hour in range(24)),
+        by_day=_by_day(days_active, days, now),
+        active_days=len(days_active),
+        best_streak=_streak(set(days_active)),
+        notable=_notable(tx, where, values),
+    )
+
+
+def _models(tx: Transaction, where: str, values: list[Any]) -> tuple[ModelShare, ...]:
+    rows = tx.rows(
+        f"SELECT COALESCE(model, 'unknown') AS name, COUNT(*), SUM(COALESCE(input_tokens, 0)), "
+        f"SUM(COALESCE(output_tokens, 0)), SUM({_CACHE}), SUM({_COST}) FROM sessions s "
+        f"WHERE {where} GROUP BY name ORDER BY 6 DESC, 3 DESC, name",
+        values,
+    )
+    return tuple(ModelShare(*row) for row in rows)
+
+
+def _sources(tx: Transaction, where: str, values: list[Any]) -> tuple[tuple[str, int], ...]:
+    rows = tx.rows(
+        f"SELECT source, COUNT(*) FROM sessions s WHERE {where} "
+        "GROUP BY source ORDER BY 2 DESC, source",
+        values,
+    )
+    return tuple((name, number) for name, number in rows)
+
+
+def _tools(tx: Transaction, where: str, values: list[Any]) -> tuple[tuple[str, int], ...]:
+    """Count tool use by results and by calls; whichever saw more of a tool is right."""
+    joined = "FROM messages m JOIN sessions s ON s.id = m.session_id"
+    results: Counter[str] = Counter()
+    for name, number in tx.rows(
+        f"SELECT m.tool_name, COUNT(*) {joined} WHERE m.tool_name IS NOT NULL AND {where} "
+        "GROUP BY m.tool_name",
+        values,
+    ):
+        results[name] = number
+    called: Counter[str] = Counter()
+    for (stored,) in tx.rows(
+        f"SELECT m.tool_calls {joined} WHERE m.tool_calls IS NOT NULL AND {where}", values
+    ):
+        try:
+            calls = json.loads(stored)
+        except ValueError:
+            continue
+        for call in calls if isinstance(calls, list) else [calls]:
+            called.update(tool_calls.names([call]))
+    both = Counter({name: max(results[name], called[name]) for name in results | called})
+    return tuple(sorted(both.items(), key=lambda item: (-item[1], item[0]))[:TOP_TOOLS])
+
+
+def _by_day(active: Counter[date], days: int, now: float) -> tuple[tuple[str, int], ...]:
+    today = datetime.fromtimestamp(now).date()
+    every = (today - timedelta(days=back) for back in reversed(range(min(days, 366))))
+    return tuple((day.isoformat(), active[day]) for day in every)
+
+
+def _streak(days: set[date]) -> int:
+    best = 0
+    for day in days:
+        if day - timedelta(days=1) not in days:
+            length = 1
+            while day + timedelta(days=length) in days:
+                length += 1
+            best = max(best, length)
+    return best
+
+
+def _notable(tx: Transaction, where: str, values: list[Any]) -> tuple[Notable, ...]:
+    kinds = {
+        "longest": "COALESCE(ended_at, started_at) - started_at",
+        "most messages": "message_count",
+        "most tokens": "COALESCE(input_tokens, 0) + COALESCE(output_tokens, 0)",
+        "most tool calls": "tool_call_count",
+    }
+    found = []
+    for kind, measure in kinds.items():
+        row = tx.one(
+            f"SELECT id, title, {measure} AS value FROM sessions s WHERE {where} "
+            "AND value > 0 ORDER BY value DESC, started_at DESC LIMIT 1",
+            values,
+        )
+        if row is not None:
+            found.append(Notable(kind, *row))
+    return tuple(found)

@@ -1,0 +1,238 @@
+"""Pruning: which old conversations would go, then letting them go a few at a time.
+
+Age is counted from the last activity of the whole conversation: its compression chain and the
+sub-agents below it. A conversation in use is never touched, and unless the filter says otherwise
+neither is one that has not ended, is archived or is pinned.
+
+`plan` answers a filter. `ended_before` and `apply` are the simpler clean-up by age alone, which
+takes sessions one by one as programs written for Hermes expect.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from hermes_store.engines.sqlite.activity import edge as edge_sql
+from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records.prune import PruneFilter, PrunePlan, PruneRow
+from hermes_store.records.sources import of_source, spellings
+from hermes_store.records.trash import Deleted, Remark
+from hermes_store.search.fields import MarkSource
+from hermes_store.sessions import in_use, lineage, sessions
+from hermes_store.trash import delete
+from hermes_store.upkeep import prune_filter
+from hermes_store.upkeep.prune_filter import Family
+
+DAY = 86_400
+
+_LAST = "COALESCE((SELECT MAX(timestamp) FROM messages WHERE session_id = {id}), {started})"
+
+
+def _candidates(tx: Transaction, cutoff: float, source: str | None) -> tuple[str, list[Any]]:
+    conditions: list[str] = ["s.ended_at IS NOT NULL"]
+    values: list[Any] = []
+    if tx.caps.activity:
+        origin = "session_activity a CROSS JOIN sessions s ON s.id = a.session_id"
+        conditions.append("a.last_active < ?")
+    else:
+        origin = "sessions s"
+        conditions.append(f"{_LAST.format(id='s.id', started='s.started_at')} < ?")
+    values.append(cutoff)
+    if source is not None:
+        condition, names = of_source("s.source", source)
+        conditions.append(condition)
+        values += names
+    conditions += [f"NOT {kept}" for kept in _kept(tx)]
+    return f"FROM {origin} WHERE {' AND '.join(conditions)}", values
+
+
+def _kept(tx: Transaction) -> list[str]:
+    """Return the SQL conditions under which a session is kept however old it is."""
+    present = (name for name in ("archived", "pinned") if tx.caps.has_session(name))
+    return [f"COALESCE(s.{name}, 0)" for name in present]
+
+
+def ended_before(tx: Transaction, cutoff: float, source: str | None = None) -> tuple[str, ...]:
+    """Return the sessions whose conversation was last active before a moment and has ended."""
+    clause, values = _candidates(tx, cutoff, source)
+    found = tx.rows(f"SELECT s.id, s.parent_session_id, s.end_reason {clause}", values)
+    return tuple(
+        session_id
+        for session_id, parent, reason in list(found)
+        if (parent is None and reason != "compression") or _is_over(tx, session_id, cutoff)
+    )
+
+
+def _is_over(tx: Transaction, session_id: str, cutoff: float) -> bool:
+    """Tell whether every session of a chain has ended, was last active before the moment, and
+    none of them is to be kept.
+    """
+    kept = " OR ".join(_kept(tx)) or "0"
+    for member in lineage.chain(tx, session_id):
+        session = sessions.get(tx, member)
+        last = tx.value(
+            f"SELECT {_LAST.format(id='?1', started='?2')}", (member, session.started_at)
+        )
+        if session.ended_at is None or last >= cutoff:
+            return False
+        if tx.value(f"SELECT {kept} FROM sessions s WHERE s.id = ?", (member,)):
+            return False
+    return True
+
+
+def apply(write: delete.Write, session_ids: tuple[str, ...], cutoff: float) -> Iterator[Deleted]:
+    """Delete planned sessions in short transactions, each one looked at again first."""
+
+    def in_use(tx: Transaction, session_id: str) -> bool:
+        return not _is_over(tx, session_id, cutoff)
+
+    return delete.delete_in_steps(write, session_ids, in_use)
+
+
+# -- by filter ---------------------------------------------------------------------------------
+
+
+def plan(
+    tx: Transaction, chosen: PruneFilter, now: float, marks: MarkSource | None = None
+) -> PrunePlan:
+    """Return what a filter would prune and what it would spare; InvalidInput if it makes no sense.
+
+    Nothing is changed. `marks` knows pins, archived ones and tags that are not in the file.
+    """
+    everything = prune_filter.load(tx)
+    found = [family for family in everything.values() if _fits(family, chosen, now)]
+    if chosen.where.strip():
+        wanted = prune_filter.Where(tx, everything, now, marks).matching(
+            prune_filter.parsed(chosen.where)
+        )
+        found = [family for family in found if family.root.id in wanted]
+    protected = _protected(tx, chosen, marks)
+    going: list[Family] = []
+    spared: list[Remark] = []
+    for family in sorted(found, key=lambda each: (each.last_active, each.root.id)):
+        reason = _spared_because(tx, family, chosen, protected, now)
+        if reason is None:
+            going.append(family)
+        else:
+            spared.append(Remark(family.root.id, reason))
+    return PrunePlan(chosen, _rows(tx, going), tuple(spared))
+
+
+def _fits(family: Family, chosen: PruneFilter, now: float) -> bool:
+    days = chosen.older_than_days
+    if days is not None and family.last_active >= now - days * DAY:
+        return False
+    if chosen.source is not None and family.root.source not in spellings(chosen.source):
+        return False
+    if chosen.min_messages is not None and family.messages < chosen.min_messages:
+        return False
+    if chosen.max_messages is not None and family.messages > chosen.max_messages:
+        return False
+    return _has(chosen.title, (each.title for each in family.chain)) and _has(
+        chosen.model, (each.model for each in family.chain)
+    )
+
+
+def _has(part: str | None, texts: Iterator[str | None]) -> bool:
+    return part is None or any(part.lower() in (text or "").lower() for text in texts)
+
+
+def _protected(
+    tx: Transaction, chosen: PruneFilter, marks: MarkSource | None
+) -> dict[str, frozenset[str]]:
+    """Return the sessions that stay because of a mark, by the mark."""
+    wanted = {"archived": chosen.include_archived, "pinned": chosen.include_pinned}
+    found = {}
+    for mark in (name for name, included in wanted.items() if not included):
+        if marks is not None:
+            found[mark] = frozenset(marks.sessions_with(tx, mark))
+        elif tx.caps.has_session(mark):
+            rows = tx.rows(f"SELECT id FROM sessions WHERE {mark} = 1")
+            found[mark] = frozenset(row[0] for row in rows)
+    return found
+
+
+def _spared_because(
+    tx: Transaction,
+    family: Family,
+    chosen: PruneFilter,
+    protected: dict[str, frozenset[str]],
+    now: float,
+) -> str | None:
+    locks = not tx.caps.tables.isdisjoint(("compression_locks", "session_turn_leases"))
+    for _, member in family.members:
+        if member.ended_at is None or locks:
+            reason = in_use.in_use(tx, member.id, now)
+            if reason is not None:
+                return reason
+    if family.is_open and not chosen.include_open:
+        return "It has not ended."
+    for mark, marked in protected.items():
+        if any(member.id in marked for _, member in family.members):
+            return f"It is {mark}."
+    return None
+
+
+def _rows(tx: Transaction, going: Sequence[Family]) -> tuple[PruneRow, ...]:
+    ids = [member.id for family in going for _, member in family.members]
+    size = " + ".join(
+        f"COALESCE(octet_length({column.name}), 0)"
+        for column in MESSAGE_COLUMNS
+        if column.declaration == "TEXT" and tx.caps.has_message(column.name)
+    )
+    sizes = {
+        row[0]: (int(row[1]), int(row[2] or 0))
+        for row in tx.rows(
+            f"SELECT session_id, COUNT(*), SUM({size}) FROM messages "
+            "WHERE session_id IN (SELECT value FROM json_each(?)) GROUP BY session_id",
+            (json.dumps(ids),),
+        )
+    }
+    return tuple(_row(family, sizes) for family in going)
+
+
+def _row(family: Family, sizes: dict[str, tuple[int, int]]) -> PruneRow:
+    ordered = sorted(family.members, key=lambda each: -each[0])
+    members = [member for _, member in ordered]
+    return PruneRow(
+        root_id=family.root.id,
+        session_ids=tuple(member.id for member in members),
+        title=family.title(),
+        source=family.root.source,
+        model=family.root.model,
+        started_at=family.root.started_at,
+        last_active=family.last_active,
+        messages=sum(sizes.get(member.id, (0, 0))[0] for member in members),
+        bytes=sum(sizes.get(member.id, (0, 0))[1] for member in members),
+        open_ids=tuple(member.id for member in members if member.ended_at is None),
+    )
+
+
+# -- letting go --------------------------------------------------------------------------------
+
+
+def changed_since(planned: PrunePlan) -> Callable[[Transaction, str], bool]:
+    """Return the test whether a planned session's conversation was taken up after the plan."""
+    rows = {session_id: row for row in planned.rows for session_id in row.session_ids}
+
+    def changed(tx: Transaction, session_id: str) -> bool:
+        row = rows[session_id]
+        taken_up = tx.one(
+            "SELECT 1 FROM sessions s WHERE s.id IN (SELECT value FROM json_each(?)) AND "
+            "((s.ended_at IS NULL AND s.id NOT IN (SELECT value FROM json_each(?))) "
+            f"OR {_LAST.format(id='s.id', started='s.started_at')} > ?) LIMIT 1",
+            (json.dumps(row.session_ids), json.dumps(row.open_ids), row.last_active),
+        )
+        if taken_up is not None:
+            return True
+        below = tx.rows(
+            "SELECT c.id FROM sessions p JOIN sessions c ON c.parent_session_id = p.id "
+            f"WHERE p.id = ? AND {edge_sql('c', 'p')} IN ('agent', 'compression')",
+            (session_id,),
+        )
+        return any(child not in row.session_ids for (child,) in list(below))
+
+    return changed

@@ -1,0 +1,182 @@
+"""Whole conversations at once: each chain with the sub-agents below it, and filters on them.
+
+For the few answers that have to look at every session there is. A list of conversations is
+`listing`'s, which reads a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from hermes_store.engines.sqlite.activity import edge as edge_sql
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.errors import InvalidInput
+from hermes_store.search import fields, language, times
+from hermes_store.search.fields import FieldProblem, MarkSource
+from hermes_store.search.query_tree import And, Field, Node, Not, Or
+
+_LAST = "COALESCE((SELECT MAX(timestamp) FROM messages WHERE session_id = s.id), s.started_at)"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A session, as far as a filter looks at it."""
+
+    id: str
+    parent: str | None
+    edge: str
+    source: str
+    title: str | None
+    model: str | None
+    started_at: float
+    ended_at: float | None
+    messages: int
+    last_active: float
+
+
+@dataclass(slots=True)
+class Family:
+    """A conversation: its chain, the root first, and the sub-agents below it."""
+
+    root: Member
+    chain: list[Member] = field(default_factory=list)
+    members: list[tuple[int, Member]] = field(default_factory=list)
+    """All sessions, each with its distance from the root."""
+
+    @property
+    def last_active(self) -> float:
+        """The last activity of any of its sessions."""
+        return max(member.last_active for _, member in self.members)
+
+    @property
+    def messages(self) -> int:
+        """How many messages its sessions count."""
+        return sum(member.messages for _, member in self.members)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a session of the chain has not ended."""
+        return any(member.ended_at is None for member in self.chain)
+
+    def title(self) -> str | None:
+        """Return the title of the newest session that has one."""
+        named = sorted((each.started_at, each.title) for each in self.chain if each.title)
+        return named[-1][1] if named else None
+
+
+def _members(tx: Transaction) -> Iterator[Member]:
+    if tx.caps.activity:
+        kind, last = "a.edge", "a.last_active"
+        origin = "session_activity a JOIN sessions s ON s.id = a.session_id"
+    else:
+        kind, last = edge_sql("s", "p"), _LAST
+        origin = "sessions s"
+    rows = tx.rows(
+        f"SELECT s.id, p.id, {kind}, s.source, s.title, s.model, s.started_at, s.ended_at, "
+        f"COALESCE(s.message_count, 0), {last} FROM {origin} "
+        "LEFT JOIN sessions p ON p.id = s.parent_session_id"
+    )
+    return (Member(*row) for row in rows)
+
+
+def load(tx: Transaction) -> dict[str, Family]:
+    """Return all conversations by the id of their root."""
+    members = {member.id: member for member in _members(tx)}
+    places: dict[str, tuple[str, int, bool]] = {}
+    for session_id in members:
+        path = [session_id]
+        # Upwards to a root, a branch, or a session that was placed before; circles end it.
+        while path[-1] not in places and (above := _above(members, path[-1])) is not None:
+            if above in path:
+                break
+            path.append(above)
+        root, depth, chained = places.get(path[-1], (path[-1], 0, True))
+        for step, each in enumerate(reversed(path)):
+            if step:
+                chained = chained and members[each].edge == "compression"
+            places.setdefault(each, (root, depth + step, chained))
+    families: dict[str, Family] = {}
+    for session_id, (root, depth, chained) in places.items():
+        family = families.setdefault(root, Family(members[root]))
+        family.members.append((depth, members[session_id]))
+        if chained:
+            family.chain.append(members[session_id])
+    return families
+
+
+def _above(members: dict[str, Member], session_id: str) -> str | None:
+    member = members[session_id]
+    return member.parent if member.edge in ("compression", "agent") else None
+
+
+# -- fields of the search language -------------------------------------------------------------
+
+
+def parsed(text: str) -> Node:
+    """Return the tree of a filter; InvalidInput where a search would have to repair it."""
+    query = language.parse(text)
+    # Searching repairs what it does not understand; deleting must not guess.
+    if query.diagnostics:
+        raise InvalidInput(f"The filter '{text}' is not clear: {query.diagnostics[0].message}")
+    if query.root is None:
+        raise InvalidInput(f"The filter '{text}' says nothing.")
+    return query.root
+
+
+class Where:
+    """Answers which conversations a query tree of fields means."""
+
+    def __init__(
+        self,
+        tx: Transaction,
+        families: dict[str, Family],
+        now: float,
+        marks: MarkSource | None,
+    ) -> None:
+        self._tx = tx
+        self._families = families
+        self._now = now
+        self._marks = marks
+        self._roots = {each.id: root for root, family in families.items() for each in family.chain}
+
+    def matching(self, node: Node) -> set[str]:
+        """Return the roots of the conversations that a tree fits."""
+        match node:
+            case Field():
+                return self._field(node)
+            case Not():
+                return self._families.keys() - self.matching(node.part)
+            case And():
+                return set.intersection(*(self.matching(part) for part in node.parts))
+            case Or():
+                return set.union(*(self.matching(part) for part in node.parts))
+        raise InvalidInput(
+            f"A filter knows fields only, such as source:cron or before:90d, not '{node.value}'."
+        )
+
+    def _field(self, wanted: Field) -> set[str]:
+        if wanted.name in ("after", "before", "on"):
+            return self._by_time(wanted.name, wanted.value)
+        if wanted.name == "is" and wanted.value.lower() in ("live", "ended"):
+            is_open = wanted.value.lower() == "live"
+            return {root for root, each in self._families.items() if each.is_open == is_open}
+        try:
+            condition = fields.condition(self._tx, wanted, self._now, self._marks)
+        except FieldProblem as problem:
+            raise InvalidInput(str(problem)) from problem
+        joined = "" if condition.session else "JOIN messages m ON m.session_id = s.id"
+        rows = self._tx.rows(
+            f"SELECT DISTINCT s.id FROM sessions s {joined} WHERE {condition.sql}",
+            condition.values,
+        )
+        return {self._roots[row[0]] for row in rows if row[0] in self._roots}
+
+    def _by_time(self, name: str, value: str) -> set[str]:
+        """A time means the last activity of the conversation, not any of its messages."""
+        span = times.span(value, self._now)
+        if span is None:
+            raise InvalidInput(f"'{value}' is no time for {name}: — try {times.EXAMPLES}.")
+        low = float("-inf") if name == "before" else span[0]
+        high = {"before": span[0], "on": span[1]}.get(name, float("inf"))
+        return {r for r, each in self._families.items() if low <= each.last_active < high}

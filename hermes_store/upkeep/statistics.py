@@ -1,0 +1,49 @@
+"""The figures of a store: counts by source, sizes, tokens and costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records.statistics import ModelUsage, SessionUsage, Stats
+from hermes_store.sessions import messages, sessions
+
+
+def totals(tx: Transaction, path: Path) -> Stats:
+    """Return how much there is, of every source, and what it takes on disk."""
+    by_source = tx.rows(
+        "SELECT source, COUNT(*) AS number FROM sessions "
+        "GROUP BY source ORDER BY number DESC, source"
+    )
+    page_size = int(tx.value("PRAGMA page_size"))
+    log = path.with_name(path.name + "-wal")
+    return Stats(
+        sessions=sessions.count(tx),
+        messages=messages.count(tx),
+        by_source=tuple((source, number) for source, number in by_source),
+        database_bytes=int(tx.value("PRAGMA page_count")) * page_size,
+        log_bytes=log.stat().st_size if log.exists() else 0,
+        reclaimable_bytes=int(tx.value("PRAGMA freelist_count")) * page_size,
+    )
+
+
+def by_model(tx: Transaction) -> tuple[ModelUsage, ...]:
+    """Return tokens and cost by model, the dearest first."""
+    rows = tx.rows(
+        "SELECT model, COUNT(*), SUM(COALESCE(input_tokens, 0)), "
+        "SUM(COALESCE(output_tokens, 0)), "
+        "SUM(COALESCE(actual_cost_usd, estimated_cost_usd, 0)) AS cost "
+        "FROM sessions WHERE model IS NOT NULL GROUP BY model ORDER BY cost DESC, model"
+    )
+    return tuple(ModelUsage(*row) for row in rows)
+
+
+def heaviest(tx: Transaction, limit: int = 10) -> tuple[SessionUsage, ...]:
+    """Return the sessions with the highest token usage."""
+    rows = tx.rows(
+        "SELECT id, title, model, COALESCE(input_tokens, 0) + COALESCE(output_tokens, 0) AS total, "
+        "COALESCE(actual_cost_usd, estimated_cost_usd) FROM sessions "
+        "ORDER BY total DESC, started_at DESC LIMIT ?",
+        (limit,),
+    )
+    return tuple(SessionUsage(*row) for row in rows)

@@ -1,0 +1,1 @@
+"""The main screen: search, list and reading pane."""

@@ -1,0 +1,40 @@
+"""The family tree of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hermes_tui.actions import Scope, bindings
+from hermes_tui.presentation import rows
+from hermes_tui.presentation.rows import Branch, Line
+from hermes_tui.widgets.virtual_list import VirtualList
+
+
+class LineageTree(VirtualList):
+    """Sessions and what they grew out of; Enter goes to one."""
+
+    BINDINGS = bindings(Scope.LINEAGE)
+
+    def __init__(self, now: float, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.now = now
+        self._branches: Sequence[Branch] = ()
+
+    def show(self, branches: Sequence[Branch]) -> None:
+        """Show a tree and mark the current session in it."""
+        self._branches = branches
+        self.set_count(len(branches))
+        current = (place for place, branch in enumerate(branches) if branch.current)
+        self.cursor = next(current, 0)
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self.show(())
+
+    def branch(self, index: int) -> Branch | None:
+        """Return what stands at a place."""
+        return self._branches[index] if index < len(self._branches) else None
+
+    def item_line(self, index: int, line: int, width: int) -> Line:
+        """Return a session as a line."""
+        return rows.branch_line(self._branches[index], width, self.now)

@@ -1,0 +1,258 @@
+"""The list of conversations: ids of everything, rows of what is on screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual.geometry import Region
+from textual.strip import Strip
+
+from hermes_store.records.listing import Entry, Heading, ListRow
+from hermes_tui.actions import Scope, bindings
+from hermes_tui.browse.list_ids import Entries
+from hermes_tui.browse.messages import RowsWanted
+from hermes_tui.presentation import rows as render
+from hermes_tui.presentation.rows import Branch, Line
+from hermes_tui.widgets.cache import Recent
+from hermes_tui.widgets.virtual_list import VirtualList
+
+if TYPE_CHECKING:
+    from hermes_store.records.search import Snippet, Spans
+
+AHEAD = 40
+"""Rows that are read before they come into sight."""
+
+
+class Below(NamedTuple):
+    """A session that is shown below its conversation."""
+
+    root_id: str
+    branch: Branch
+
+
+Item = Entry | Below
+
+
+class Target(NamedTuple):
+    """What an action is about: a conversation, or one of its sessions."""
+
+    root_id: str
+    session_id: str
+    row: ListRow | None
+    part: bool
+    """Whether a single session below a conversation is meant."""
+
+
+class SessionList(VirtualList):
+    """Conversations, the newest activity first."""
+
+    BINDINGS = bindings(Scope.LIST)
+
+    def __init__(self, now: float, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.now = now
+        self.selected: dict[str, None] = {}
+        self._entries: Sequence[Entry] = ()
+        self._items: Sequence[Item] = ()
+        self._rows: Recent[str, ListRow] = Recent(4_000)
+        self._below: dict[str, tuple[Branch, ...]] = {}
+        self._snippets: Mapping[str, Snippet] = {}
+        self._spans: Spans | None = None
+        self._asked: set[str] = set()
+
+    # -- content ---------------------------------------------------------------------------
+
+    def show_entries(
+        self,
+        entries: Sequence[Entry],
+        rows: Iterable[ListRow] = (),
+        snippets: Mapping[str, Snippet] | None = None,
+        *,
+        spans: Spans | None = None,
+        to_top: bool = False,
+    ) -> None:
+        """Show other conversations; the marked one stays marked, and where it is on screen."""
+        marked = None if to_top else self.current_id()
+        screen_row = self.cursor * self.item_height - round(self.scroll_y)
+        self._entries = entries
+        self._snippets, self._spans = snippets or {}, spans
+        self._remember(rows)
+        self.item_height = 2 if snippets is not None else 1
+        self._lay_out()
+        place = self._place_of(marked) if marked is not None else None
+        if place is None:
+            self.cursor = self.nearest(0 if to_top else min(self.cursor, self.count - 1))
+            if to_top:
+                self.scroll_to(y=0, animate=False, immediate=True)
+        elif place != self.cursor:
+            # At the top, what is new above comes into sight instead of staying out of it.
+            if self.scroll_y:
+                line = place * self.item_height - screen_row
+                self.scroll_to(y=line, animate=False, immediate=True)
+            self.cursor = place
+        self.refresh()
+
+    def _lay_out(self) -> None:
+        self._items = self._entries
+        if self._below:
+            unfolded: list[Item] = []
+            for entry in self._entries:
+                unfolded.append(entry)
+                if isinstance(entry, str):
+                    unfolded += [Below(entry, each) for each in self._below.get(entry, ())]
+            self._items = unfolded
+        self.set_count(len(self._items))
+
+    def provide(self, rows: Sequence[ListRow]) -> None:
+        """Take rows that were asked for; those that are gone are not asked for again and again."""
+        self._remember(rows)
+        self._asked.difference_update(row.id for row in rows)
+        self.refresh()
+
+    def _remember(self, rows: Iterable[ListRow]) -> None:
+        for row in rows:
+            self._rows[row.id] = row
+
+    def forget_rows(self) -> None:
+        """Read rows anew when they are next drawn; until then the old ones stay on screen."""
+        self._asked.clear()
+        wanted = [item for item in self._visible_ids() if item in self._rows]
+        if wanted:
+            self.post_message(RowsWanted(tuple(wanted)))
+
+    def _visible_ids(self) -> list[str]:
+        return [
+            item for index in self.visible_range() if isinstance(item := self._items[index], str)
+        ]
+
+    def listed(self) -> Sequence[Entry]:
+        """Return all that is in the list."""
+        return self._entries
+
+    def row(self, root_id: str) -> ListRow | None:
+        """Return a row if it has been read."""
+        return self._rows.get(root_id)
+
+    # -- the marked one --------------------------------------------------------------------
+
+    def item(self, index: int) -> Item | None:
+        """Return what stands at a place."""
+        return self._items[index] if 0 <= index < len(self._items) else None
+
+    def current_id(self) -> str | None:
+        """Return the id of the marked session."""
+        target = self.target()
+        return target.session_id if target is not None else None
+
+    def target(self) -> Target | None:
+        """Return what is marked."""
+        item = self.item(self.cursor)
+        if item is None or isinstance(item, Heading):
+            return None
+        if isinstance(item, Below):
+            session = item.branch.session
+            return Target(item.root_id, session.id, self._rows.get(item.root_id), part=True)
+        row = self._rows.get(item)
+        return Target(item, item, row, part=False)
+
+    def _place_of(self, session_id: str) -> int | None:
+        if isinstance(self._items, Entries):
+            return self._items.place_of(session_id)
+        for place, item in enumerate(self._items):
+            if item == session_id:
+                return place
+            if isinstance(item, Below) and item.branch.session.id == session_id:
+                return place
+        return None
+
+    def go_to(self, session_id: str) -> bool:
+        """Mark a session if it is in the list."""
+        place = self._place_of(session_id)
+        if place is not None:
+            self.cursor = place
+        return place is not None
+
+    # -- selecting and unfolding -----------------------------------------------------------
+
+    def toggle_selected(self) -> None:
+        """Select or unselect the marked conversation and go one down."""
+        target = self.target()
+        if target is None or target.part:
+            return
+        if target.root_id in self.selected:
+            del self.selected[target.root_id]
+        else:
+            self.selected[target.root_id] = None
+        self.refresh_item(self.cursor)
+        self.action_cursor_down()
+
+    def select_all(self) -> None:
+        """Select everything that is listed, or nothing if something is selected."""
+        if self.selected:
+            self.selected = {}
+        else:
+            self.selected = {entry: None for entry in self._entries if isinstance(entry, str)}
+        self.refresh()
+
+    def is_unfolded(self, root_id: str) -> bool:
+        """Tell whether what is below a conversation is shown."""
+        return root_id in self._below
+
+    def unfold(self, root_id: str, below: Sequence[Branch]) -> None:
+        """Show what is below a conversation."""
+        marked = self.current_id()
+        self._below[root_id] = tuple(below)
+        self._lay_out()
+        if marked is not None and (place := self._place_of(marked)) is not None:
+            self.cursor = place
+
+    def fold(self, root_id: str) -> None:
+        """Hide what is below a conversation and mark the conversation itself."""
+        if self._below.pop(root_id, None) is not None:
+            self._lay_out()
+            self.go_to(root_id)
+
+    # -- drawing ---------------------------------------------------------------------------
+
+    def is_item(self, index: int) -> bool:
+        """Tell whether an item can be marked."""
+        return not isinstance(self._items[index], Heading)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw, and ask for the rows that are missing."""
+        self._ask()
+        return super().render_lines(crop)
+
+    def _ask(self) -> None:
+        seen = self.visible_range()
+        missing = []
+        for index in range(max(0, seen.start - AHEAD), min(self.count, seen.stop + AHEAD)):
+            item = self._items[index]
+            if isinstance(item, str) and item not in self._rows and item not in self._asked:
+                missing.append(item)
+        if missing:
+            self._asked.update(missing)
+            self.post_message(RowsWanted(tuple(missing)))
+
+    def item_line(self, index: int, line: int, width: int) -> Line:
+        """Return one line of an item."""
+        item = self._items[index]
+        if isinstance(item, Heading):
+            return render.heading_line(item, width)
+        if isinstance(item, Below):
+            if line:
+                return []
+            return render.branch_line(item.branch, width, self.now, indent="     ")
+        row = self._rows.get(item)
+        if row is None:
+            return render.placeholder_line(width) if not line else []
+        if line:
+            return render.snippet_line(self._snippets.get(item), row.preview, width)
+        state = render.RowState(
+            self.now,
+            selected=item in self.selected,
+            unfolded=item in self._below,
+            spans=self._spans,
+        )
+        return render.session_line(row, width, state)

@@ -1,0 +1,1 @@
+"""The chat: its screen, the turn loop and the model."""

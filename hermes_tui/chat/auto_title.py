@@ -1,0 +1,102 @@
+"""Titles that come by themselves: after the first exchange, beside the chat, once per session.
+
+A title is a nicety. Whatever goes wrong here becomes a line in the log and nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from hermes_store.errors import StoreError
+from hermes_store.store import Store
+from hermes_tui.chat.provider import Provider
+from hermes_tui.chat.summaries import title_for
+
+log = logging.getLogger("hermes_tui.titling")
+
+OnTitle = Callable[[str], None]
+
+
+class AutoTitle:
+    """Finds titles with the auxiliary model."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        self._lock = threading.Lock()
+        self._tried: set[str] = set()
+        self._threads: list[threading.Thread] = []
+
+    def start(
+        self,
+        store_factory: Callable[[], Store],
+        session_id: str,
+        user_text: str,
+        answer_text: str,
+        on_title: OnTitle | None = None,
+    ) -> bool:
+        """Begin to find a title; tell whether it was the first time for this session.
+
+        The store that the factory makes is used and closed in the background thread, where
+        `on_title` is called too.
+        """
+        with self._lock:
+            if session_id in self._tried:
+                return False
+            self._tried.add(session_id)
+            thread = threading.Thread(
+                target=self._try,
+                args=(store_factory, session_id, user_text, answer_text, on_title),
+                name="hermes-title",
+                daemon=True,
+            )
+            self._threads.append(thread)
+        thread.start()
+        return True
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until all titles are found or given up; tell whether that is so."""
+        deadline = time.monotonic() + seconds
+        with self._lock:
+            threads = list(self._threads)
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in threads)
+
+    def _try(
+        self,
+        store_factory: Callable[[], Store],
+        session_id: str,
+        user_text: str,
+        answer_text: str,
+        on_title: OnTitle | None,
+    ) -> None:
+        try:
+            title = self._found(store_factory, session_id, user_text, answer_text)
+            if title is not None and on_title is not None:
+                on_title(title)
+        except StoreError as error:
+            log.info("No title for %s: %s", session_id, error)
+        # The last resort of a thread: what passes here would be printed across the screen. It
+        # can be anything that the callback of a screen raises that closed meanwhile.
+        except Exception:
+            log.warning("No title for %s", session_id, exc_info=True)
+
+    def _found(
+        self,
+        store_factory: Callable[[], Store],
+        session_id: str,
+        user_text: str,
+        answer_text: str,
+    ) -> str | None:
+        """Return the title that was given to the session, None if it got none from here."""
+        with store_factory() as store:
+            if store.sessions.get(session_id).title:
+                return None
+            wanted = title_for(self._provider, user_text, answer_text)
+            if wanted is None:
+                log.info("No title for %s: the model gave none", session_id)
+                return None
+            return store.sessions.title_if_untitled(session_id, wanted)

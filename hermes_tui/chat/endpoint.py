@@ -1,0 +1,158 @@
+"""Where the model is and how to be let in: settings and environment -> an Endpoint.
+
+Keys come from the environment or from the .env file of the home folder, where Hermes Agent
+keeps its own; they are never part of config.yaml, and no message shows one.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from hermes_store.config.paths import hermes_home
+from hermes_store.config.settings import Config
+from hermes_tui.chat.errors import NoKey, NotReady
+
+OPENROUTER = "https://openrouter.ai/api/v1"
+OPENAI = "https://api.openai.com/v1"
+_KEYS = {"HERMES_API_KEY": OPENROUTER, "OPENROUTER_API_KEY": OPENROUTER, "OPENAI_API_KEY": OPENAI}
+_ENV_FILE = ".env"
+_ENV_LINE = re.compile(r"^\s*(?:export\s+)?(?P<name>\w+)\s*=\s*(?P<value>.*?)\s*$")
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+# Local servers want no key, but the protocol has a place that must not be empty.
+_NO_KEY_NEEDED = "not-needed"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A server and the models to use there."""
+
+    base_url: str
+    model: str
+    auxiliary_model: str
+    key: str = field(repr=False)
+    timeout: float
+    retries: int
+    context_length: int
+
+    @property
+    def place(self) -> str:
+        """The server's name for messages, without anything secret that the address may hold."""
+        parts = urlsplit(self.base_url)
+        host = parts.hostname or self.base_url
+        return f"{host}:{parts.port}" if parts.port else host
+
+
+def environment(home: Path | None = None) -> Mapping[str, str]:
+    """Return the variables of this process, and beneath them those of the home's .env file."""
+    try:
+        text = ((home or hermes_home()) / _ENV_FILE).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    found = {}
+    for line in text.splitlines():
+        match = _ENV_LINE.match(line)
+        if match:
+            found[match["name"]] = _unquoted(match["value"])
+    return {**found, **os.environ}
+
+
+def _unquoted(value: str) -> str:
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        return value[1:-1]
+    return value.partition(" #")[0].rstrip()
+
+
+def endpoint(config: Config, environment: Mapping[str, str]) -> Endpoint:
+    """Return where the model is; NotReady or NoKey if the settings leave it open."""
+    wanted = config.model
+    model = _filled_in("model.default", wanted.default, environment)
+    if not model:
+        raise NotReady(
+            "No model is set. Name one in config.yaml, for example "
+            "'model: {default: anthropic/claude-sonnet-4.5}'."
+        )
+    given = _filled_in("model.base_url", wanted.base_url, environment)
+    base_url = _checked(given) if given else ""
+    key, home_of_key = _key(wanted.key_env, base_url, environment)
+    return Endpoint(
+        base_url=base_url or home_of_key,
+        model=model,
+        auxiliary_model=_filled_in("model.auxiliary", wanted.auxiliary, environment) or model,
+        key=key,
+        timeout=float(wanted.timeout),
+        retries=wanted.retries,
+        context_length=wanted.context_length,
+    )
+
+
+def _filled_in(setting: str, text: str, environment: Mapping[str, str]) -> str:
+    for name in _VARIABLE.findall(text):
+        if name not in environment:
+            raise NotReady(f"{setting} names ${{{name}}}, which is not set. Set that variable.")
+    return _VARIABLE.sub(lambda found: environment[found[1]], text).strip()
+
+
+def _checked(address: str) -> str:
+    trouble = f"model.base_url is '{address}', which is no address of a server"
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise NotReady(f"{trouble}. Give one such as {OPENAI}.")
+    return address.rstrip("/")
+
+
+def _key(key_env: str, base_url: str, environment: Mapping[str, str]) -> tuple[str, str]:
+    """Return the key and the server that such a key is for."""
+    names = _names(key_env, base_url)
+    for name in names:
+        key = environment.get(name, "").strip()
+        if key:
+            # A letter that no header can hold, most often a dash or quote from a web page.
+            if not key.isascii() or not key.isprintable():
+                raise NoKey(f"The key in {name} holds characters no key has. Copy it once more.")
+            return key, _KEYS.get(name, OPENROUTER)
+    if base_url and _is_near(base_url):
+        return _NO_KEY_NEEDED, base_url
+    raise NoKey(
+        f"There is no key for the model: {' and '.join(names)} "
+        f"{'are' if len(names) > 1 else 'is'} not set. Set one in the environment or in the .env "
+        "file of the home folder, or name another variable as model.key_env in config.yaml."
+    )
+
+
+def _names(key_env: str, base_url: str) -> tuple[str, ...]:
+    """Return the variables that may hold the key, best first.
+
+    A key for one of the two known services is not handed to the other.
+    """
+    host = urlsplit(base_url).hostname or ""
+    usual = ["HERMES_API_KEY"]
+    if not base_url or _belongs(host, OPENROUTER):
+        usual.append("OPENROUTER_API_KEY")
+    if not base_url or not _belongs(host, OPENROUTER):
+        usual.append("OPENAI_API_KEY")
+    return tuple(dict.fromkeys(filter(None, (key_env.strip(), *usual))))
+
+
+def _belongs(host: str, service: str) -> bool:
+    home = urlsplit(service).hostname or ""
+    return host == home or host.endswith("." + home)
+
+
+def _is_near(base_url: str) -> bool:
+    """Tell whether a server is on this machine or in the local network."""
+    host = urlsplit(base_url).hostname or ""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost" or host.endswith((".localhost", ".local")) or "." not in host
+    return address.is_private or address.is_loopback

@@ -1,0 +1,336 @@
+"""Talks to a model over the OpenAI protocol, which nearly every server speaks.
+
+Calls block, so they belong in a worker thread. Inside, each runs an event loop of its own:
+a request in one can be given up at any moment, also while nothing comes, and its connection is
+closed with it. The client library is loaded when a chat starts, not before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import random
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hermes_store.records.text import clean, storable
+from hermes_tui.chat.endpoint import Endpoint, endpoint, environment
+from hermes_tui.chat.error_translation import garbled, timed_out, translated
+from hermes_tui.chat.errors import (
+    BadAnswer,
+    ChatError,
+    NoKey,
+    NotAuthorised,
+    NotReady,
+    RateLimited,
+    ServerTrouble,
+    TimedOut,
+    TooLong,
+    UnknownModel,
+    Unreachable,
+)
+from hermes_tui.chat.replies import Assembly, Delta, Reply, ToolCall, Usage
+
+if TYPE_CHECKING:
+    import openai
+
+__all__ = [
+    "BadAnswer",
+    "ChatError",
+    "Delta",
+    "Endpoint",
+    "NoKey",
+    "NotAuthorised",
+    "NotReady",
+    "Provider",
+    "RateLimited",
+    "Reply",
+    "ServerTrouble",
+    "TimedOut",
+    "TooLong",
+    "ToolCall",
+    "UnknownModel",
+    "Unreachable",
+    "Usage",
+    "endpoint",
+    "environment",
+    "require_client",
+]
+
+log = logging.getLogger("hermes_tui.provider")
+
+Result = TypeVar("Result")
+Cancelled = Callable[[], bool]
+
+CONNECT_SECONDS = 10.0
+AUXILIARY_SECONDS = 60.0
+AUXILIARY_TOKENS = 2_000
+CLOSE_SECONDS = 2.0
+POLL_SECONDS = 0.02
+"""How long a person waits at most until a stopped answer has ended."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
+# What some servers refuse although the protocol has it; the answer is worth more.
+_DISPENSABLE = ("stream_options", "max_tokens")
+
+
+def require_client() -> None:
+    """Raise NotReady unless the client library is installed."""
+    # Only looked for: to load it takes half a second.
+    if find_spec("openai") is None:
+        raise NotReady(
+            "The chat needs the package openai. Install it with "
+            "\"pip install 'hermes-sessions[chat]'\"."
+        )
+
+
+class Provider:
+    """One server and its models. Safe to share between threads."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        require_client()
+        self.endpoint = endpoint
+        self._closed = threading.Event()
+
+    def prepare(self) -> None:
+        """Load the client library, for a thread that has nothing else to do yet."""
+        import openai  # noqa: F401
+
+    def close(self) -> None:
+        """End all requests that are under way; further ones are refused."""
+        self._closed.set()
+
+    def stream(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] = (),
+        on_delta: Callable[[Delta], None],
+        cancelled: Cancelled,
+    ) -> Reply:
+        """Ask for an answer, hand over its pieces as they come and return the whole.
+
+        When `cancelled` says so the answer ends at once and what came of it is returned.
+        `on_delta` runs in the calling thread. A ChatError has in `partial` what came before it.
+        """
+        request: dict[str, Any] = {
+            "model": self.endpoint.model,
+            "messages": [_sendable(dict(message)) for message in messages],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if tools:
+            request["tools"] = [dict(tool) for tool in tools]
+        assembly = Assembly(self.endpoint.model)
+        try:
+            whole = self._run(self._streamed(request, assembly, on_delta, cancelled), cancelled)
+        except ChatError as error:
+            error.partial = assembly.reply() if assembly.begun else None
+            raise
+        return whole or assembly.reply(stopped=True)
+
+    def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        model: str | None = None,
+        max_tokens: int = AUXILIARY_TOKENS,
+        seconds: float = AUXILIARY_SECONDS,
+        cancelled: Cancelled = lambda: False,
+    ) -> str:
+        """Return an answer in one piece, by default of the auxiliary model."""
+        request: dict[str, Any] = {
+            "model": model or self.endpoint.auxiliary_model,
+            "messages": [_sendable(dict(message)) for message in messages],
+            "max_tokens": max_tokens,
+        }
+        text = self._run(self._completed(request, seconds), cancelled)
+        if text is None:
+            raise ChatError("The question was given up before its answer came.")
+        return text
+
+    # -- inside the event loop -------------------------------------------------------------
+
+    def _run(self, work: Coroutine[Any, Any, Result], cancelled: Cancelled) -> Result | None:
+        """Run work in an event loop of its own; None if it was given up."""
+        if self._closed.is_set():
+            work.close()
+            raise ChatError(f"The chat with {self.endpoint.place} is closed. Begin a new one.")
+        # Beforehand, so that a slow disk does not count as a slow server.
+        self.prepare()
+        # Not asyncio.run: that waits for threads, and one of them may hang in a name lookup.
+        loop = asyncio.new_event_loop()
+        # Its own one prints, across whatever is on the screen.
+        loop.set_exception_handler(lambda _, context: log.debug("%s", context.get("message")))
+        try:
+            return loop.run_until_complete(
+                _watched(work, lambda: self._closed.is_set() or cancelled())
+            )
+        finally:
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+
+    async def _streamed(
+        self,
+        request: dict[str, Any],
+        assembly: Assembly,
+        on_delta: Callable[[Delta], None],
+        cancelled: Cancelled,
+    ) -> Reply:
+        async def attempt(limit: asyncio.Timeout) -> Reply:
+            async with self._client(request["model"]) as client:
+                opened = await client.chat.completions.create(**request)
+                # From here on the client itself counts the seconds of silence.
+                limit.reschedule(None)
+                # Closed here and not by the end of the loop, which would close the layers of the
+                # stream in any order.
+                async with opened:
+                    async for piece in self._pieces(opened):
+                        delta = assembly.add(piece)
+                        if delta is not None:
+                            on_delta(delta)
+                        if cancelled():
+                            raise asyncio.CancelledError
+                self._refuse_fragment(opened, assembly)
+            return assembly.reply()
+
+        return await self._persistently(
+            attempt, request, self.endpoint.timeout, lambda: assembly.begun
+        )
+
+    async def _completed(self, request: dict[str, Any], seconds: float) -> str:
+        async def attempt(limit: asyncio.Timeout) -> str:
+            async with self._client(request["model"]) as client:
+                try:
+                    answer = await client.chat.completions.create(**request)
+                except (ValueError, RecursionError) as error:
+                    raise garbled(self.endpoint) from error
+            choices = getattr(answer, "choices", None)
+            if not isinstance(choices, list) or not choices:
+                raise garbled(self.endpoint)
+            text = getattr(getattr(choices[0], "message", None), "content", None)
+            return text if isinstance(text, str) else ""
+
+        return await self._persistently(attempt, request, seconds, lambda: False)
+
+    async def _persistently(
+        self,
+        attempt: Callable[[asyncio.Timeout], Coroutine[Any, Any, Result]],
+        request: dict[str, Any],
+        seconds: float,
+        begun: Callable[[], bool],
+    ) -> Result:
+        """Try until it works, the trouble is not a passing one, or the time is over.
+
+        Once an answer has begun there is no other try: it would be shown twice.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        seen: ChatError | None = None
+        for number in itertools.count():
+            try:
+                async with asyncio.timeout_at(deadline) as limit:
+                    return await attempt(limit)
+            except TimeoutError as error:
+                # What an earlier try was told says more than that time is over.
+                raise seen or timed_out(self.endpoint, seconds) from error
+            except ChatError as error:
+                if begun():
+                    raise
+                if _lessened(request, error):
+                    continue
+                pause = _pause(error, number)
+                late = loop.time() + pause >= deadline
+                if not error.passing or number >= self.endpoint.retries or late:
+                    raise
+                seen = error
+                await asyncio.sleep(pause)
+        raise AssertionError("counting has no end")
+
+    @asynccontextmanager
+    async def _client(self, model: str) -> AsyncIterator[openai.AsyncOpenAI]:
+        """Give a client for one request and turn its errors into ours."""
+        import openai
+
+        where = self.endpoint
+        client = openai.AsyncOpenAI(
+            api_key=where.key,
+            base_url=where.base_url,
+            timeout=openai.Timeout(where.timeout, connect=min(CONNECT_SECONDS, where.timeout)),
+            max_retries=0,
+        )
+        async with client:
+            try:
+                yield client
+            except openai.OpenAIError as error:
+                raise translated(error, where, model) from error
+
+    async def _pieces(self, opened: Any) -> AsyncIterator[Any]:
+        """Yield the pieces of a stream; whatever cannot be read as one ends it."""
+        pieces = aiter(opened)
+        while True:
+            try:
+                piece = await anext(pieces)
+            except StopAsyncIteration:
+                return
+            except (ValueError, RecursionError) as error:
+                raise garbled(self.endpoint) from error
+            yield piece
+
+    def _refuse_fragment(self, opened: Any, assembly: Assembly) -> None:
+        """Refuse a stream that ended in good order without saying that the answer is whole."""
+        if assembly.finish_reason:
+            return
+        if assembly.begun:
+            raise BadAnswer(f"The answer of {self.endpoint.place} broke off. Ask again.")
+        kind = str(opened.response.headers.get("content-type") or "nothing").partition(";")[0]
+        raise BadAnswer(
+            f"{self.endpoint.place} sent {clean(kind)} instead of an answer. Check model.base_url "
+            "in config.yaml; it often ends in /v1."
+        )
+
+
+async def _watched(work: Coroutine[Any, Any, Result], cancelled: Cancelled) -> Result | None:
+    """Wait for work and give it up as soon as that is wanted."""
+    task = asyncio.ensure_future(work)
+    try:
+        while not task.done():
+            if cancelled():
+                return None
+            await asyncio.wait({task}, timeout=POLL_SECONDS)
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=CLOSE_SECONDS)
+            if task.done() and not task.cancelled():
+                task.exception()  # looked at, so that nobody is told of it later
+    return None if task.cancelled() else task.result()
+
+
+def _pause(error: ChatError, number: int) -> float:
+    """Return how long to wait before the next try; longer each time, and never all at once."""
+    if error.retry_after is not None:
+        return error.retry_after
+    return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**number) * random.uniform(0.75, 1.25)
+
+
+def _lessened(request: dict[str, Any], error: ChatError) -> bool:
+    """Take out of a request what a server has just refused by name; tell whether that was so."""
+    if type(error) is not ChatError:
+        return False
+    refused = [name for name in _DISPENSABLE if name in request and name in str(error)]
+    for name in refused:
+        del request[name]
+    return bool(refused)
+
+
+def _sendable(value: Any) -> Any:
+    """Return a message without lone surrogates, which cannot be sent."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, Mapping):
+        return {_sendable(key): _sendable(each) for key, each in value.items()}
+    return [_sendable(each) for each in value] if isinstance(value, list) else value

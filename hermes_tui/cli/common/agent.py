@@ -1,0 +1,106 @@
+"""A good neighbour: commands that are not ours go to the Hermes Agent that is installed.
+
+The agent is the next `hermes` on PATH that is not this program, or the one that is installed in
+the same environment, found through its console script's entry point.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from hermes_tui.cli.common.output import complain
+
+NAME = "hermes"
+AGENT_DISTRIBUTION = "hermes-agent"
+_VISITED = "HERMES_SESSIONS_VISITED"
+"""Set for the program we hand over to: the files that are this program, so that two
+installations of it never call each other in circles."""
+OWN = ("sessions", "insights", "chat", "--continue", "--resume", "--version", "--help")
+
+
+def agent_command() -> list[str] | None:
+    """Return how to start the installed agent, or None."""
+    found = _next_on_path()
+    if found is not None:
+        return [str(found)]
+    return _in_this_environment()
+
+
+def _visited() -> list[str]:
+    return [path for path in os.environ.get(_VISITED, "").split(os.pathsep) if path]
+
+
+def _own_files() -> set[Path]:
+    """Return the files that start this program, under all their names."""
+    script = Path(sys.argv[0])
+    own = {script.resolve(), *(Path(path) for path in _visited())}
+    folder = Path(sys.executable).parent
+    own |= {(folder / name).resolve() for name in (NAME, "hermes-sessions")}
+    return own
+
+
+def _next_on_path() -> Path | None:
+    own = _own_files()
+    names = [NAME, f"{NAME}.exe"] if os.name == "nt" else [NAME]
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        for name in names:
+            candidate = Path(folder or ".") / name
+            if not (candidate.is_file() and os.access(candidate, os.X_OK)):
+                continue
+            if candidate.resolve() not in own:
+                return candidate
+    return None
+
+
+def _in_this_environment() -> list[str] | None:
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        points = distribution(AGENT_DISTRIBUTION).entry_points
+    except PackageNotFoundError:
+        return None
+    for point in points:
+        if point.group == "console_scripts" and point.name == NAME:
+            start = (
+                f"import sys; sys.argv[0] = {NAME!r}; from {point.module} import {point.attr}; "
+                f"sys.exit({point.attr}())"
+            )
+            return [sys.executable, "-c", start]
+    return None
+
+
+def hand_over(command: Sequence[str]) -> int:
+    """Put another program in the place of this one, with its terminal and exit code."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    visited = os.pathsep.join(str(path) for path in sorted(_own_files()))
+    environment = os.environ | {_VISITED: visited}
+    if os.name == "nt":
+        return subprocess.run(command, env=environment, check=False).returncode
+    try:
+        os.execvpe(command[0], list(command), environment)
+    except OSError as error:
+        complain(f"'{command[0]}' cannot be started: {error.strerror}.")
+        return 1
+
+
+def take_over(arguments: Sequence[str]) -> int:
+    """Hand a command that is not ours to the agent; without one it is a usage error."""
+    command = agent_command()
+    if command is not None:
+        return hand_over([*command, *arguments])
+    if not arguments:
+        complain(
+            "No Hermes Agent is installed to chat with. 'hermes sessions browse' looks through "
+            "your sessions, 'hermes --help' shows the rest."
+        )
+        return 1
+    near = difflib.get_close_matches(arguments[0], OWN, n=1)
+    hint = f"Did you mean '{near[0]}'?" if near else "'hermes --help' shows what there is."
+    complain(f"There is no command '{arguments[0]}', and no Hermes Agent to pass it to. {hint}")
+    return 2

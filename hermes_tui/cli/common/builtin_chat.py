@@ -1,0 +1,74 @@
+"""Who goes on with a session: whether the built-in chat does, and what begins it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hermes_store.config.settings import Config
+from hermes_tui.cli.common import agent
+
+if TYPE_CHECKING:
+    from hermes_tui.chat.conversation import Conversation
+
+_DEMO_MODEL = "demo"
+_DEMO_KEY = {"OPENAI_API_KEY": "demo"}
+
+
+def uses_builtin(config: Config) -> bool:
+    """Tell whether sessions go on in the built-in chat."""
+    wanted = config.resume
+    if wanted.command or wanted.with_ == "agent":
+        return False
+    return wanted.with_ == "builtin" or agent.agent_command() is None
+
+
+def conversation_maker(
+    database: Path,
+    config: Config,
+    environment: Mapping[str, str] | None = None,
+    clock: Callable[[], float] = time.time,
+) -> Callable[[str | None], Conversation]:
+    """Return what begins a conversation; nothing is opened or loaded before."""
+
+    def make(session_id: str | None) -> Conversation:
+        from hermes_store.store import Store
+        from hermes_tui.chat.conversation import Conversation
+        from hermes_tui.chat.endpoint import endpoint
+        from hermes_tui.chat.endpoint import environment as variables
+        from hermes_tui.chat.provider import Provider
+
+        where = endpoint(config, environment or variables(database.parent))
+        store = Store(database, synchronous=config.sessions.durability)
+        return Conversation(store, Provider(where), config, session_id, clock=clock)
+
+    return make
+
+
+@contextmanager
+def demo_maker(
+    database: Path, config: Config, model: str | None = None
+) -> Iterator[Callable[[str | None], Conversation]]:
+    """Yield what begins a conversation with the demonstration; its server starts with the first."""
+    with ExitStack() as running:
+        urls: list[str] = []
+
+        def make(session_id: str | None) -> Conversation:
+            from hermes_tui.demo.model_server import DemoServer
+
+            if not urls:
+                urls.append(running.enter_context(DemoServer()).base_url)
+            wanted = replace(
+                config.model,
+                default=model or _DEMO_MODEL,
+                base_url=urls[0],
+                auxiliary=_DEMO_MODEL,
+            )
+            maker = conversation_maker(database, replace(config, model=wanted), _DEMO_KEY)
+            return maker(session_id)
+
+        yield make

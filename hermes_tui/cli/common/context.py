@@ -1,0 +1,78 @@
+"""What every command needs to know: which home, which database, how to print."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hermes_store.config import paths
+from hermes_store.errors import DatabaseMissing, InvalidInput
+from hermes_tui.cli.common.output import Printer
+
+if TYPE_CHECKING:
+    from hermes_store.config.settings import Config
+    from hermes_store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The surroundings of one command."""
+
+    home: Path
+    database: Path
+    printer: Printer
+    now: float
+
+    @contextmanager
+    def store(self, *, read_only: bool = True, create: bool = False) -> Iterator[Store]:
+        """Open the database for the length of the block, as config.yaml says."""
+        from hermes_store.store import Store
+
+        if not create and not self.database.exists():
+            raise DatabaseMissing(f"There is no session database at {self.database} yet.")
+
+        # What only reads has no use for config.yaml, and must work beside a broken one.
+        durability = "FULL" if read_only else self.config().sessions.durability
+        with Store(self.database, read_only, synchronous=durability) as store:
+            yield store
+
+    def config(self) -> Config:
+        """Read the settings of the home folder."""
+        from hermes_store.config.settings import load_config
+
+        return load_config(self.home)
+
+
+def add_options(parser: argparse.ArgumentParser, *, reports: bool) -> None:
+    """Add the options that say where to look and how to answer."""
+    place = parser.add_argument_group("where to look")
+    place.add_argument("--home", type=Path, metavar="DIR", help="another home than ~/.hermes")
+    place.add_argument("--profile", metavar="NAME", help="a profile inside the home")
+    place.add_argument("--db", type=Path, metavar="FILE", help="one database file")
+    if reports:
+        parser.add_argument("--json", action="store_true", help="answer as JSON, for scripts")
+
+
+def from_options(options: argparse.Namespace) -> Context:
+    """Work out the surroundings from the command line and the environment."""
+    home: Path | None = getattr(options, "home", None)
+    profile: str | None = getattr(options, "profile", None)
+    database: Path | None = getattr(options, "db", None)
+    if database is not None and (home is not None or profile is not None):
+        raise InvalidInput("--db names a file by itself; leave --home and --profile out.")
+    base = (home or paths.hermes_home()).expanduser()
+    if profile is not None:
+        base = paths.profile_home(profile, base)
+    if database is not None:
+        base = database.expanduser().parent
+    return Context(
+        home=base,
+        database=database.expanduser() if database is not None else paths.database_path(base),
+        printer=Printer(as_json=getattr(options, "json", False)),
+        now=time.time(),
+    )

@@ -1,0 +1,109 @@
+"""`hermes sessions config`: where the settings are, what they are, what looks misspelt."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from dataclasses import asdict
+from typing import Any
+
+from hermes_store.config.settings import (
+    AGENT_KEYS,
+    FILE_NAME,
+    Config,
+    key_of,
+    known_keys,
+    load_config,
+)
+from hermes_tui.cli.common.context import Context
+
+_SURE = 0.8
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `config`."""
+    parser.add_argument("what", choices=("path", "show", "check"), help="what to do")
+    parser.epilog = (
+        "example:\n  hermes sessions config check\n"
+        "path   print where config.yaml is\n"
+        "show   print all settings of this program and their values\n"
+        "check  refuse wrong values and point at names that look misspelt"
+    )
+
+
+def run(options: argparse.Namespace, context: Context) -> int:
+    """Answer about the settings."""
+    path = context.home / FILE_NAME
+    printer = context.printer
+    if options.what == "path":
+        printer.data("config", path=str(path)) if printer.as_json else printer.line(str(path))
+        return 0
+    config = load_config(context.home)
+    if options.what == "show":
+        return _show(context, config)
+    suspects = misspelt(path.read_text(encoding="utf-8")) if path.exists() else []
+    if printer.as_json:
+        found = [{"key": key, "line": line, "meant": near} for key, line, near in suspects]
+        printer.data("config-check", path=str(path), suspects=found)
+    else:
+        for key, line, near in suspects:
+            printer.line(f"{path}, line {line}: {key} is not known; did you mean {near}?")
+        if not suspects:
+            printer.line(f"{path}: fine." if path.exists() else f"{path}: no file; defaults apply.")
+    return 1 if suspects else 0
+
+
+def _show(context: Context, config: Config) -> int:
+    values = settings_of(config)
+    if context.printer.as_json:
+        context.printer.data("config", settings=values)
+        return 0
+    for section, settings in values.items():
+        context.printer.line(context.printer.strong(f"{section}:"))
+        for name, value in settings.items():
+            context.printer.line(f"  {name}: {_yaml(value)}")
+    return 0
+
+
+def settings_of(config: Config) -> dict[str, dict[str, Any]]:
+    """Return all settings by section and by their names in the file."""
+    import dataclasses
+
+    return {
+        section: {
+            key_of(setting): asdict(config)[section][setting.name]
+            for setting in dataclasses.fields(getattr(config, section))
+        }
+        for section in asdict(config)
+    }
+
+
+def _yaml(value: Any) -> str:
+    import json
+
+    return json.dumps(list(value) if isinstance(value, tuple) else value)
+
+
+def misspelt(text: str) -> list[tuple[str, int, str]]:
+    """Return keys that look like one of ours spelt wrong: key, line, what was meant."""
+    import yaml
+
+    document = yaml.compose(text, Loader=yaml.SafeLoader)
+    if not isinstance(document, yaml.MappingNode):
+        return []
+    known = known_keys()
+    sections = {key.split(".")[0] for key in known}
+    suspects = []
+    for name, node in document.value:
+        line = name.start_mark.line + 1
+        if name.value in sections and isinstance(node, yaml.MappingNode):
+            for key, _ in node.value:
+                full = f"{name.value}.{key.value}"
+                near = difflib.get_close_matches(full, known, n=1, cutoff=_SURE)
+                if near and full not in known and full not in AGENT_KEYS:
+                    suspects.append((full, key.start_mark.line + 1, near[0]))
+        elif name.value not in sections:
+            near = difflib.get_close_matches(name.value, sections, n=1, cutoff=_SURE)
+            if near:
+                suspects.append((name.value, line, near[0]))
+    return suspects

@@ -1,0 +1,63 @@
+"""`hermes sessions import`: bring in the sessions of an export or a gateway transcript."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from hermes_store.records.transfer import ImportReport, Outcome
+from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.output import complain
+from hermes_tui.cli.common.progress import ProgressLine
+from hermes_tui.presentation.text import plain, plural
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `import`."""
+    parser.add_argument("file", type=Path, help="a .jsonl file")
+    parser.epilog = (
+        "example:\n  hermes sessions import backup.jsonl\n"
+        "Takes exports of this tool and of Hermes Agent, and gateway transcripts. The whole file\n"
+        "is checked first; each session then comes in as a whole or not at all. Importing the\n"
+        "same file again changes nothing."
+    )
+
+
+def run(options: argparse.Namespace, context: Context) -> int:
+    """Import a file."""
+    with context.store(read_only=False, create=True) as store, ProgressLine() as line:
+        report = store.transfer.import_file(
+            options.file, lambda done, total: line("Importing", done, total)
+        )
+    if context.printer.as_json:
+        context.printer.data(
+            "imported",
+            messages=report.messages,
+            sessions=[
+                {
+                    "outcome": each.outcome.value,
+                    "line": each.line,
+                    "id": each.session_id,
+                    "messages": each.messages,
+                    "note": each.note,
+                }
+                for each in report.sessions
+            ],
+            unknown_keys=list(report.unknown_keys),
+        )
+    else:
+        _print(context, report)
+    return 1 if report.sessions and report.count(Outcome.SKIPPED) == len(report.sessions) else 0
+
+
+def _print(context: Context, report: ImportReport) -> None:
+    for each in report.sessions:
+        if each.note:
+            complain(f"line {each.line}: {plain(each.note)}")
+    if report.unknown_keys:
+        complain(f"Not kept, because there is no place for it: {', '.join(report.unknown_keys)}.")
+    counts = [
+        f"{report.count(outcome):,} {outcome.value}" for outcome in Outcome if report.count(outcome)
+    ]
+    said = ", ".join(counts) or "nothing in the file"
+    context.printer.line(f"Sessions: {said}. {plural(report.messages, 'message')} written.")

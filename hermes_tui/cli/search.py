@@ -1,0 +1,171 @@
+"""`hermes sessions search`: find messages and titles, grouped by conversation."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from hermes_store.errors import DatabaseMissing, InvalidInput
+from hermes_store.records.listing import ListRow
+from hermes_store.records.search import Hit, Order, Request, SearchResult, Snippet
+from hermes_store.search import language
+from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.output import complain
+from hermes_tui.cli.list import profile_contexts
+from hermes_tui.presentation.text import local_time, plain, relative_time
+
+NOTHING_FOUND = 1
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `search`."""
+    parser.add_argument("query", nargs="+", help="what to look for; see the examples")
+    parser.add_argument("--limit", type=int, default=20, help="how many messages (default: 20)")
+    parser.add_argument("--sort", choices=[o.value for o in Order], help="the order of the hits")
+    parser.add_argument("--exact", action="store_true", help="do not widen a search without hits")
+    parser.add_argument("--seconds", type=float, default=10.0, help="stop reading after (10)")
+    parser.add_argument("--all-profiles", action="store_true", help="search all profiles")
+    parser.epilog = (
+        "examples:\n"
+        "  hermes sessions search docker deploy\n"
+        "  hermes sessions search '\"exit code\" source:telegram after:7d'\n"
+        "  hermes sessions search 'C:\\Users' OR src/main.py\n"
+        "fields: source role model tool title id after before on has is tag sort\n"
+        "exit code: 0 something was found, 1 nothing was"
+    )
+
+
+def run(options: argparse.Namespace, context: Context) -> int:
+    """Search and print the hits."""
+    if options.limit < 1:
+        raise InvalidInput(f"--limit must be at least 1, not {options.limit}.")
+    text = " ".join(options.query)
+    if language.parse(text).root is None:
+        raise InvalidInput(f"'{text}' holds nothing to search for. Quote signs: '\"(\"'.")
+    request = Request(
+        text,
+        order=Order(options.sort) if options.sort else None,
+        limit=options.limit,
+        titles=True,
+        relax=not options.exact,
+        seconds=options.seconds,
+        now=context.now,
+    )
+    places = list(profile_contexts(context)) if options.all_profiles else [("", context)]
+    found = 0
+    for profile, place in places:
+        try:
+            with place.store() as store:
+                result = store.search.run(request)
+                titles = {hit.session_id: store.sessions.get(hit.session_id).title
+                          for hit in result.hits}  # fmt: skip
+                titled = store.lists.rows(result.titled, now=context.now)
+        except DatabaseMissing:
+            continue
+        found += len(result.hits) + len(titled)
+        if context.printer.as_json:
+            _print_json(context, result, titles, titled, profile)
+        else:
+            _print(context, result, titles, titled, profile)
+    if not found and not context.printer.as_json:
+        complain("Nothing found.")
+    return 0 if found else NOTHING_FOUND
+
+
+def _print_json(
+    context: Context,
+    result: SearchResult,
+    titles: dict[str, str | None],
+    titled: list[ListRow],
+    profile: str,
+) -> None:
+    context.printer.data(
+        "search",
+        **({"profile": profile} if profile else {}),
+        order=result.order.value,
+        messages={"count": result.messages.number, "exact": result.messages.exact},
+        partial=result.partial,
+        searched_back_to=result.searched_back_to,
+        relaxations=[{"kind": r.kind, "explanation": r.explanation} for r in result.relaxations],
+        diagnostics=[d.message for d in result.diagnostics],
+        titles=[
+            {
+                "session_id": row.tip_id,
+                "title": row.title,
+                "source": row.source,
+                "last_active": row.last_active,
+            }
+            for row in titled
+        ],
+        hits=[_hit(hit, titles[hit.session_id]) for hit in result.hits],
+    )
+
+
+def _hit(hit: Hit, title: str | None) -> dict[str, Any]:
+    return {
+        "session_id": hit.session_id,
+        "title": title,
+        "message_id": hit.message_id,
+        "role": hit.role,
+        "timestamp": hit.timestamp,
+        "source": hit.source,
+        "tool_name": hit.tool_name,
+        "snippet": hit.snippet.text,
+        "marks": [list(mark) for mark in hit.snippet.marks],
+    }
+
+
+def _print(
+    context: Context,
+    result: SearchResult,
+    titles: dict[str, str | None],
+    titled: list[ListRow],
+    profile: str,
+) -> None:
+    for message in dict.fromkeys(note.message for note in result.diagnostics):
+        complain(message)
+    for step in result.relaxations:
+        complain(step.explanation)
+    printer = context.printer
+    for row in titled:
+        _print_head(context, row.title, row.tip_id, row.source, profile)
+        spans = result.highlighter.spans(row.title or "") if result.highlighter else []
+        _print_line(context, row.last_active, "title", Snippet(row.title or "", tuple(spans)))
+    session = None
+    for hit in result.hits:
+        if hit.session_id != session:
+            session = hit.session_id
+            _print_head(context, titles[session], session, hit.source, profile)
+        _print_line(context, hit.timestamp, hit.role, hit.snippet)
+    if result.hits:
+        stop = ""
+        if result.partial and result.searched_back_to:
+            stop = f"; searched back to {local_time(result.searched_back_to)}"
+        one = result.messages.number == 1 and result.messages.exact
+        match = "message matches" if one else "messages match"
+        printer.line(printer.dim(f"{result.messages} {match}, {result.order.value} first{stop}"))
+
+
+def _print_head(
+    context: Context, title: str | None, session_id: str, source: str, profile: str
+) -> None:
+    printer = context.printer
+    name = f"{profile}: " if profile else ""
+    name += plain(title or "—")
+    printer.line(f"{printer.strong(name)}  {printer.dim(session_id)}  {printer.dim(plain(source))}")
+
+
+def _print_line(context: Context, moment: float, role: str, snippet: Snippet) -> None:
+    when = relative_time(moment, context.now)
+    start = context.printer.dim(f"{when:<11}")
+    context.printer.line(f"  {start} {plain(role):<9} {_marked(context, snippet)}")
+
+
+def _marked(context: Context, snippet: Snippet) -> str:
+    """Return the excerpt on one line, its matches standing out."""
+    start, end = ("\x01", "\x02") if context.printer.colour else ("»", "«")
+    text = snippet.marked(start, end) if "\x01" not in snippet.text else snippet.text
+    if not context.printer.colour:
+        return plain(text)
+    # The marks survive cleaning as the symbols of their control characters.
+    return plain(text).replace("␁", "\x1b[1;33m").replace("␂", "\x1b[0m")

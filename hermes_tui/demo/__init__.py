@@ -1,0 +1,1 @@
+"""The demo: sample sessions and a scripted model."""

@@ -1,0 +1,253 @@
+"""What the demonstration server says: scripted answers about sessions, titles and summaries.
+
+Plain functions from a request to words; the server is in `loopback`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_store.records.text import one_line, shorten
+
+SEARCH_TOOL = "session_search"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What the scripted assistant does next: say something, or look something up first."""
+
+    text: str = ""
+    reasoning: str = ""
+    tool: str = ""
+    arguments: str = ""
+
+
+_GREETING = """\
+Hello! I am the demonstration assistant: a small script on your own machine, so nothing you type \
+leaves it.
+
+Ask me about **searching**, **resuming**, **titles**, **branches**, **exporting** or **pruning**, \
+or ask what we talked about earlier, and I will look it up in the sample sessions.
+
+To talk to a real model, name one in `config.yaml`:
+
+```yaml
+model:
+  default: anthropic/claude-sonnet-4.5
+```
+"""
+
+_ANSWERS: tuple[tuple[str, str], ...] = (
+    (
+        r"search|find|look for|query",
+        """\
+Press `/` in the browser and type; results come while you do.
+
+| You type | You find |
+|---|---|
+| `docker compose` | both words, anywhere |
+| `"out of memory"` | the exact phrase |
+| `deploy*` | deploy, deploys, deployment … |
+| `error -timeout` | the first without the second |
+| `source:telegram` | one platform only |
+
+Matches are marked in the transcript, and `n` goes to the next one.
+""",
+    ),
+    (
+        r"resum|continu|pick up",
+        """\
+There are three ways back into a conversation:
+
+1. **In the browser**, mark it and press `Enter`.
+2. **By name**: `hermes -c "my project"`. If there are `my project #2` and `#3`, you get the newest.
+3. **The last one**: `hermes -c`.
+
+You first see a short recap, so that you know where you stopped.
+""",
+    ),
+    (
+        r"title|rename|call(ed)? (it|this)|name",
+        """\
+A session gets a title of three to seven words after the first exchange. To choose your own:
+
+- `/title my research project` in a chat,
+- `r` in the list of the browser,
+- `hermes sessions rename ID my research project` in a shell.
+
+Titles are unique. A continuation takes the next number, as in `my research project #2`.
+""",
+    ),
+    (
+        r"branch|fork|lineage",
+        """\
+`/branch` goes on in a copy, and the session you came from stays as it is:
+
+```
+refactoring auth
+├─ refactoring auth #2     compression
+└─ try it with passkeys    branch
+```
+
+The *Lineage* page of the browser shows this tree; `Enter` goes to any of its sessions.
+""",
+    ),
+    (
+        r"export|markdown|backup|share",
+        """\
+```bash
+hermes sessions export notes.md
+hermes sessions export everything.jsonl
+```
+
+Add `--redact` to leave keys and passwords out. A JSON lines file can be imported again.
+""",
+    ),
+    (
+        r"prune|delete|clean|trash|remove|space",
+        """\
+- `d` in the list deletes what is marked; `u` brings it back.
+- `hermes sessions prune --older-than 90d` shows what would go, then asks.
+- `hermes sessions trash` lists what was deleted, and `restore` brings it back.
+
+Nothing is gone for good until the trash is emptied.
+""",
+    ),
+    (
+        r"compress|context|too long|token",
+        """\
+When a conversation fills half of what the model can take in, the older part is put into a summary \
+and you go on in a continuation. `/compress` does it at once. The whole text stays in the database \
+and search finds it.
+""",
+    ),
+)
+_EARLIER = re.compile(
+    r"\b(earlier|last (time|week|month)|yesterday|previous(ly)?|before|remember|did we|have we"
+    r"|we (talked|discussed|spoke|decided|did)|past (session|conversation)s?)\b",
+    re.I,
+)
+_FILLER = frozenset(
+    re.findall(
+        r"\w+",
+        "a about again an and any anything are at before can conversation conversations could did "
+        "discuss discussed do does earlier find for from had has have how i in is it last me my "
+        "of on our past please previous previously remember said say session sessions spoke talk "
+        "talked tell that the there this time to us was we week were what when where which who "
+        "why with yesterday you your ",
+    )
+)
+
+
+def next_line(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any]) -> Line:
+    """Return what the assistant says or does after a conversation."""
+    last = messages[-1] if messages else {}
+    if last.get("role") == "tool":
+        return Line(_from_results(_text(last)))
+    question = _text(last)
+    if _EARLIER.search(question) and _offers_search(tools):
+        wanted = keywords(question) or question
+        return Line(
+            reasoning="This is about an earlier conversation, so I look it up.",
+            tool=SEARCH_TOOL,
+            arguments=json.dumps({"query": wanted}, ensure_ascii=False),
+        )
+    for pattern, answer in _ANSWERS:
+        if re.search(pattern, question, re.I):
+            return Line(answer)
+    return Line(_GREETING)
+
+
+def keywords(question: str) -> str:
+    """Return the words of a question that are worth searching for."""
+    words = re.findall(r"[\w'.-]+", question)
+    return " ".join(word for word in words if word.lower().strip("'.-") not in _FILLER)
+
+
+def whole_answer(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Return the answer to a request that is not streamed: a title, or a summary."""
+    order = " ".join(_text(each) for each in messages if each.get("role") == "system").lower()
+    text = "\n".join(_text(each) for each in messages if each.get("role") == "user")
+    if "title" in order:
+        return _title(text)
+    if "summar" in order:
+        return _summary(text)
+    return next_line(messages, ()).text
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Yield a text word by word, white space included."""
+    yield from re.findall(r"\s*\S+\s*\Z|\s*\S+", text)
+
+
+def _title(text: str) -> str:
+    # What was asked, without the answer below it.
+    parts = re.split(r"^\w+:\s", text.strip(), flags=re.M)
+    said = next((part for part in parts if part.strip()), "")
+    words = keywords(one_line(said)).split()[:6]
+    title = " ".join(words).strip(" .,-'")
+    if len(words) > 1:
+        return title.capitalize()
+    return f"A question about {title}" if title and "?" in said else "A short conversation"
+
+
+def _summary(text: str) -> str:
+    text = re.sub(r"\AQuestion: .*\n+Conversation:\n", "", text)
+    lines = [one_line(line) for line in text.splitlines() if len(one_line(line)) > 3]
+    kept = lines if len(lines) <= 5 else [*lines[:3], *lines[-2:]]
+    return "\n".join(f"- {shorten(line.lstrip('-*# '), 160)}" for line in kept) or "- Nothing yet."
+
+
+def _offers_search(tools: Sequence[Any]) -> bool:
+    names = [
+        tool["function"].get("name")
+        for tool in tools
+        if isinstance(tool, Mapping) and isinstance(tool.get("function"), Mapping)
+    ]
+    return SEARCH_TOOL in names
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        return " ".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
+
+
+def _from_results(text: str) -> str:
+    """Return an answer from what the search tool found, whatever exact form that has."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    results = next(
+        (value for value in found.values() if isinstance(value, list)) if isinstance(found, dict)
+        else iter(()),
+        found if isinstance(found, list) else [],
+    )  # fmt: skip
+    lines = [_result(each) for each in results if isinstance(each, Mapping)]
+    if not lines:
+        return "I looked through the earlier conversations and found nothing about that."
+    return "\n".join(
+        [
+            f"I found {len(lines)} earlier conversation{'' if len(lines) == 1 else 's'} about it:",
+            "",
+            *lines,
+            "",
+            "Open one in the browser to read all of it.",
+        ]
+    )
+
+
+def _result(found: Mapping[str, Any]) -> str:
+    def first(*names: str) -> str:
+        return next((one_line(str(found[name])) for name in names if found.get(name)), "")
+
+    name = first("title", "session_title", "session_id", "id") or "untitled"
+    told = first("summary", "excerpt", "snippet", "preview", "text", "content", "transcript")
+    return f"- **{name}**: {shorten(told, 200)}" if told else f"- **{name}**"

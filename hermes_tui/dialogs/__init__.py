@@ -1,0 +1,1 @@
+"""Dialogs: rename, delete, prune, export, trash, settings and more."""

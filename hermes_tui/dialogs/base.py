@@ -1,0 +1,128 @@
+"""What all dialogs share: a box in the middle, a title, buttons, Escape for no."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar, TypeVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Button, Input, Static
+
+from hermes_store.errors import StoreError
+from hermes_store.records.text import clean
+from hermes_store.store import Store
+from hermes_tui.access import Asks, Stopped, Workers
+from hermes_tui.presentation.themes import styles_folder
+from hermes_tui.widgets.field import Field
+
+SHEET = styles_folder() / "dialogs.tcss"
+Result = TypeVar("Result")
+Answer = TypeVar("Answer")
+
+
+class Dialog(Asks, ModalScreen[Result]):
+    """A question; it is answered with a result, or with None."""
+
+    CSS_PATH = SHEET
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "cancel", show=False)]
+
+    title_text = ""
+    office: Workers | None = None
+
+    def compose(self) -> ComposeResult:
+        """Put the title above, the buttons below, and the body between them."""
+        with Vertical(classes="dialog") as box:
+            box.border_title = Content(self.title_text)
+            with Vertical(classes="body"):
+                yield from self.body()
+            with Horizontal(classes="buttons"):
+                yield from self.buttons()
+
+    def body(self) -> Iterable[Widget]:
+        """Yield what stands between title and buttons."""
+        raise NotImplementedError
+
+    def buttons(self) -> Iterable[Widget]:
+        """Yield the buttons, the safe one first."""
+        yield Button("Cancel", id="cancel", compact=True)
+
+    def ask(self, job: Callable[[Store, Stopped], Answer], then: Callable[[Answer], None]) -> None:
+        """Ask the store in the background; a newer question ends an older one."""
+        assert self.office is not None
+        self.office.ask(self, "dialog", job, then, self.failed)
+
+    def failed(self, error: StoreError) -> None:
+        """Say what went wrong."""
+        self.notify(clean(str(error)), severity="error", timeout=10, markup=False)
+
+    def action_cancel(self) -> None:
+        """Answer with nothing."""
+        self.dismiss(None)
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Answer."""
+        event.stop()
+        if event.button.id == "cancel":
+            self.dismiss(None)
+        else:
+            self.confirm(event.button.id or "")
+
+    def confirm(self, button: str) -> None:
+        """Answer with what the dialog holds."""
+        raise NotImplementedError
+
+
+class Ask(Dialog[str]):
+    """Asks for one line of text."""
+
+    def __init__(self, title: str, value: str, verb: str, hint: str = "") -> None:
+        super().__init__()
+        self.title_text = title
+        self._value, self._verb, self._hint = value, verb, hint
+
+    def body(self) -> Iterable[Widget]:
+        """Yield the field and a hint."""
+        yield Field(self._value, id="answer", compact=True, select_on_focus=True)
+        if self._hint:
+            yield Static(self._hint, classes="hint", markup=False)
+
+    def buttons(self) -> Iterable[Widget]:
+        """Yield the buttons."""
+        yield from super().buttons()
+        yield Button(self._verb, id="ok", variant="primary", compact=True)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Answer with Enter."""
+        event.stop()
+        self.confirm("ok")
+
+    def confirm(self, button: str) -> None:
+        """Answer with the text."""
+        self.dismiss(self.query_one("#answer", Input).value.strip())
+
+
+class Confirm(Dialog[bool]):
+    """Asks whether to go on; the safe answer has the keys."""
+
+    def __init__(self, title: str, text: str, verb: str) -> None:
+        super().__init__()
+        self.title_text = title
+        self._text, self._verb = text, verb
+
+    def body(self) -> Iterable[Widget]:
+        """Yield the question."""
+        yield Static(self._text, markup=False)
+
+    def buttons(self) -> Iterable[Widget]:
+        """Yield the buttons."""
+        yield from super().buttons()
+        yield Button(self._verb, id="ok", variant="error", compact=True)
+
+    def confirm(self, button: str) -> None:
+        """Answer yes."""
+        self.dismiss(True)

@@ -1,0 +1,122 @@
+"""Deleting: what would go, how much it is, and that it can come back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Button, RadioSet, Static
+
+from hermes_store.records.text import clean, shorten
+from hermes_store.records.trash import Weight
+from hermes_store.store import Store
+from hermes_tui.access import Stopped, Workers
+from hermes_tui.dialogs.base import Dialog
+from hermes_tui.presentation.text import byte_size, plural
+from hermes_tui.widgets.toggles import Option
+
+NAMES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Sessions that shall go."""
+
+    session_ids: tuple[str, ...]
+    conversations: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    whole: Weight
+    part: Weight
+
+
+class DeleteDialog(Dialog[Delete]):
+    """Asks whether conversations shall go to the trash."""
+
+    title_text = "Delete"
+
+    def __init__(
+        self,
+        office: Workers,
+        roots: Sequence[str],
+        names: Sequence[str],
+        now: float,
+        *,
+        part: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.office = office
+        self._roots, self._names, self._now = tuple(roots), names, now
+        self._part = part
+        self._weights: _Weights | None = None
+
+    def body(self) -> Iterable[Widget]:
+        """Yield names, the choice between whole and part, and the figures."""
+        more = len(self._names) - NAMES
+        shown = "\n".join(f"  {shorten(name, 54)}" for name in self._names[:NAMES])
+        yield Static(shown + (f"\n  … and {more:,} more" if more > 0 else ""), markup=False)
+        if self._part is not None:
+            with RadioSet(id="extent", compact=True):
+                yield Option("the whole conversation", value=False, id="whole")
+                yield Option("only this session", value=True, id="part")
+        yield Static("counting …", id="figures", markup=False)
+
+    def buttons(self) -> Iterable[Widget]:
+        """Yield the buttons."""
+        yield from super().buttons()
+        yield Button("Move to trash", id="ok", variant="error", disabled=True, compact=True)
+
+    def on_mount(self) -> None:
+        """Begin on the safe button and count."""
+        self.query_one("#cancel").focus()
+        self.ask(self._weigh, self._weighed)
+
+    def _weigh(self, store: Store, stopped: Stopped) -> _Weights:
+        members: dict[str, None] = {}
+        for root in self._roots:
+            members.update(dict.fromkeys(store.lineage.members(root)))
+        whole = store.trash.weigh(tuple(members), now=self._now)
+        part = store.trash.weigh((self._part,), now=self._now) if self._part is not None else whole
+        return _Weights(whole, part)
+
+    def _weighed(self, weights: _Weights) -> None:
+        self._weights = weights
+        self._show()
+
+    def on_radio_set_changed(self) -> None:
+        """Show the figures of the other choice."""
+        self._show()
+
+    @property
+    def _chosen(self) -> Weight | None:
+        if self._weights is None:
+            return None
+        only = self._part is not None and self.query_one("#part", Option).value
+        return self._weights.part if only else self._weights.whole
+
+    def _show(self) -> None:
+        weight = self._chosen
+        if weight is None:
+            return
+        sessions = len(weight.session_ids)
+        many = len(self._roots)
+        what = f"{plural(many, 'conversation')}, " if many > 1 else ""
+        parts: list[tuple[str, str] | str] = [
+            f"{what}{plural(sessions, 'session')}, {plural(weight.messages, 'message')}, "
+            f"{byte_size(weight.bytes)} of text.\n",
+            ("They go to the trash and can come back.", "$foreground-muted"),
+        ]
+        if weight.in_use is not None:
+            parts = [(f"{clean(weight.in_use)} It is protected until it ends.", "$warning")]
+        self.query_one("#figures", Static).update(Content.assemble(*parts))
+        self.query_one("#ok", Button).disabled = weight.in_use is not None
+
+    def confirm(self, button: str) -> None:
+        """Answer with the sessions that shall go."""
+        weight = self._chosen
+        if weight is not None:
+            self.dismiss(Delete(weight.session_ids, len(self._roots)))

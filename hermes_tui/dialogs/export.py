@@ -1,0 +1,121 @@
+"""Exporting: which conversations, in which form, to which file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Button, Input, RadioSet, Static
+
+from hermes_tui.dialogs.base import Dialog
+from hermes_tui.presentation.text import plural
+from hermes_tui.widgets.field import Field
+from hermes_tui.widgets.toggles import Option, Tick
+
+FORMATS = {"jsonl": "JSON lines", "markdown": "Markdown", "html": "HTML page"}
+ENDINGS = {"jsonl": ".jsonl", "markdown": ".md", "html": ".html"}
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What to write, and where."""
+
+    path: Path
+    fmt: str
+    roots: tuple[str, ...]
+    redact: bool
+
+
+class ExportDialog(Dialog[Export]):
+    """Asks what to export."""
+
+    title_text = "Export"
+
+    def __init__(self, current: str, selected: Sequence[str], listed: Sequence[str]) -> None:
+        super().__init__()
+        self._extents = {"this": (current,), "selected": tuple(selected), "listed": tuple(listed)}
+        self._current = current
+        self._typed = False
+
+    def body(self) -> Iterable[Widget]:
+        """Yield the choices and the file."""
+        with RadioSet(id="extent", compact=True):
+            chosen = "selected" if self._extents["selected"] else "this"
+            yield Option("this conversation", value=chosen == "this", id="this")
+            number = len(self._extents["selected"])
+            yield Option(
+                plural(number, "selected conversation"),
+                value=chosen == "selected",
+                id="selected",
+                disabled=not number,
+            )
+            yield Option(
+                f"all {plural(len(self._extents['listed']), 'conversation')} in the list",
+                id="listed",
+            )
+        with RadioSet(id="format", compact=True):
+            for fmt, label in FORMATS.items():
+                yield Option(label, value=fmt == "jsonl", id=fmt)
+        yield Tick("hide keys, tokens and e-mail addresses", id="redact", compact=True)
+        yield Field(self._default(), id="path", compact=True)
+        yield Static("", id="advice", markup=False)
+
+    def buttons(self) -> Iterable[Widget]:
+        """Yield the buttons."""
+        yield from super().buttons()
+        yield Button("Export", id="ok", variant="primary", compact=True)
+
+    def _chosen(self, group: str) -> str:
+        pressed = self.query_one(f"#{group}", RadioSet).pressed_button
+        return (pressed.id if pressed is not None else None) or ""
+
+    def _default(self, extent: str = "this", fmt: str = "jsonl") -> str:
+        stem = self._current if extent == "this" else "hermes-sessions"
+        return str(Path.cwd() / f"{stem}{ENDINGS[fmt]}")
+
+    def on_radio_set_changed(self) -> None:
+        """Give the file a name that fits, unless a person named it."""
+        if not self._typed:
+            with self.prevent(Input.Changed):
+                self.query_one("#path", Input).value = self._default(
+                    self._chosen("extent"), self._chosen("format")
+                )
+            self._advise()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Keep a name that a person typed."""
+        event.stop()
+        self._typed = self._typed or self.query_one("#path", Input).has_focus
+        self._advise()
+
+    def _advise(self) -> None:
+        path = Path(self.query_one("#path", Input).value).expanduser()
+        advice = Content("")
+        if path.is_dir():
+            advice = Content.styled("This is a folder; add a file name.", "$error")
+        elif path.exists():
+            advice = Content.styled("This file exists and would be replaced.", "$warning")
+        elif not path.parent.is_dir():
+            advice = Content.styled("There is no such folder.", "$error")
+        self.query_one("#advice", Static).update(advice)
+        self.query_one("#ok", Button).disabled = path.is_dir() or not path.parent.is_dir()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Export with Enter."""
+        event.stop()
+        if not self.query_one("#ok", Button).disabled:
+            self.confirm("ok")
+
+    def confirm(self, button: str) -> None:
+        """Answer with the choices."""
+        self.dismiss(
+            Export(
+                Path(self.query_one("#path", Input).value).expanduser(),
+                self._chosen("format"),
+                self._extents[self._chosen("extent")],
+                self.query_one("#redact", Tick).value,
+            )
+        )

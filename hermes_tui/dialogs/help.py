@@ -1,0 +1,112 @@
+"""The help screen: every key, from the table that the keys are made of, and the language."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Button, Static
+
+from hermes_tui import actions
+from hermes_tui.actions import Scope
+from hermes_tui.dialogs.base import Dialog
+
+LANGUAGE = (
+    ("docker deploy", "messages with both words"),
+    ('"exit code"', "exactly these words in a row"),
+    ("docker OR podman", "either word"),
+    ("docker NOT compose", "without a word; -compose is the same"),
+    ("deploy*", "words that begin so"),
+    ("source:telegram", "from one place; -source:cron leaves one out"),
+    ("role:user", "what you said; also assistant and tool"),
+    ("model:opus tool:terminal", "by model, by the tool that was used"),
+    ("title:auth id:20250305", "by title or id"),
+    ("after:7d before:2026-01-01", "by time; on:yesterday"),
+    ("has:code", "also tools, title, url, image, reasoning"),
+    ("is:live", "also ended, archived, pinned, branch, agent, compressed"),
+    ("tag:work", "by a tag that you gave"),
+    ("sort:relevance", "also newest and oldest"),
+)
+SIGNS = (
+    ("●", "live: somebody spoke a moment ago; it cannot be deleted"),
+    ("○", "done"),
+    ("◐", "interrupted: it never ended"),
+    ("✗", "ended with an error"),
+    ("·", "empty"),
+    ("▸", "has segments, branches or sub-agents below"),
+    ("⚑ ✓", "pinned, selected"),
+)
+
+Part = tuple[str, str] | str
+
+
+class HelpScreen(Dialog[None]):
+    """All keys, the search language and the signs."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark,f1", "cancel", "close", show=False)
+    ]
+    title_text = "Help"
+
+    def __init__(self, overrides: Mapping[str, str]) -> None:
+        super().__init__()
+        self._overrides = overrides
+        self.add_class("wide")
+
+    def body(self) -> Iterable[Widget]:
+        """Yield everything as one page."""
+        with VerticalScroll(id="page"):
+            width = min(90, self.app.size.width - 8)
+            yield Static(help_text(self._overrides, width), markup=False)
+
+    def buttons(self) -> Iterable[Widget]:
+        """Yield the button that closes it."""
+        yield Button("Close", id="cancel", compact=True)
+
+    def on_mount(self) -> None:
+        """Let the arrow keys scroll."""
+        self.query_one("#page").focus()
+
+
+def help_text(overrides: Mapping[str, str], width: int) -> Content:
+    """Return all keys in force, the search language and the signs."""
+    parts: list[Part] = []
+    for scope in Scope:
+        parts.append((f"{scope.value}\n", "$primary bold"))
+        for action, keys in actions.in_force(overrides):
+            if action.scope is scope:
+                names = " ".join(actions.shown(keys))
+                parts += _row(names, action.about, 14, width, f"  {action.id}")
+        parts.append("\n")
+    parts.append(("The search language\n", "$primary bold"))
+    for example, meaning in LANGUAGE:
+        parts += _row(example, meaning, 28, width)
+    parts.append(("\nSigns\n", "$primary bold"))
+    for sign, meaning in SIGNS:
+        parts += _row(sign, meaning, 6, width)
+    parts.append(
+        (
+            "\nOther keys: in config.yaml, browse.keys, under the grey names above, such as\n"
+            "browse:\n  keys: {delete: x, select: space}\n",
+            "$foreground-muted",
+        )
+    )
+    return Content.assemble(*parts)
+
+
+def _row(name: str, about: str, column: int, width: int, note: str = "") -> list[Part]:
+    """Return a name and what it means, which goes on below itself where it is long."""
+    column = min(column, max(6, width // 2))
+    lines = textwrap.wrap(about, max(12, width - column - 2)) or [""]
+    if len(name) > column:
+        lines.insert(0, "")
+    parts: list[Part] = [(f"  {name:<{column}}", "$accent"), lines[0]]
+    parts += [f"\n{' ' * (column + 2)}{line}" for line in lines[1:]]
+    if len(lines[-1]) + len(note) <= width - column - 2:
+        parts.append((note, "$foreground-disabled"))
+    return [*parts, "\n"]

@@ -1,0 +1,159 @@
+"""Cleaning up: a filter, and below it exactly what it would take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from textual.containers import Grid
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Button, Input, Label, Static
+
+from hermes_store.errors import InvalidInput, StoreError
+from hermes_store.records.prune import PruneFilter, PrunePlan, PruneRow
+from hermes_store.records.sources import describe, known_name
+from hermes_store.records.text import clean
+from hermes_tui.access import Workers
+from hermes_tui.dialogs.base import Dialog
+from hermes_tui.presentation import rows as render
+from hermes_tui.presentation.rows import Line
+from hermes_tui.presentation.text import byte_size, plural
+from hermes_tui.widgets.field import Field
+from hermes_tui.widgets.toggles import Tick
+from hermes_tui.widgets.virtual_list import VirtualList
+
+FIELDS = (
+    ("older", "Silent for days", "90"),
+    ("source", "Source", ""),
+    ("title", "Title has", ""),
+    ("most", "At most messages", ""),
+    ("where", "Search fields", ""),
+)
+
+
+class PruneList(VirtualList):
+    """The conversations that would go."""
+
+    def __init__(self, now: float, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._now = now
+        self._rows: Sequence[PruneRow] = ()
+
+    def show(self, rows: Sequence[PruneRow]) -> None:
+        """Show other rows."""
+        self._rows = rows
+        self.set_count(len(rows))
+
+    def item_line(self, index: int, line: int, width: int) -> Line:
+        """Return a conversation as a line."""
+        row = self._rows[index]
+        source = render.safe(describe(row.source).short)
+        right = (
+            f" {render.age(row.last_active, self._now):>11} {source:<6}"
+            f"{render.number(row.messages):>6} {byte_size(row.bytes):>9}"
+        )
+        if width < 60:
+            right = f" {render.age(row.last_active, self._now, short=True):>8}"
+        name = render.safe(row.title or row.root_id)
+        return [(render.fit(name, width - len(right)), "title"), (right, "age")]
+
+
+class PruneDialog(Dialog[PrunePlan]):
+    """Asks which old conversations shall go."""
+
+    title_text = "Clean up"
+
+    def __init__(self, office: Workers, now: float) -> None:
+        super().__init__()
+        self.office = office
+        self._now = now
+        self._plan: PrunePlan | None = None
+        self.add_class("wide")
+
+    def body(self) -> Iterable[Widget]:
+        """Yield the filter, what it takes, and how much that is."""
+        with Grid(id="filter"):
+            for name, label, value in FIELDS:
+                yield Label(label, markup=False)
+                hint = "source:cron -tag:work before:2026-01-01" if name == "where" else ""
+                yield Field(value, id=name, compact=True, placeholder=hint)
+        yield Tick("also those that never ended", id="open", compact=True)
+        yield PruneList(self._now, id="preview")
+        yield Static("", id="figures", markup=False)
+
+    def buttons(self) -> Iterable[Widget]:
+        """Yield the buttons."""
+        yield from super().buttons()
+        yield Button("Move to trash", id="ok", variant="error", disabled=True, compact=True)
+
+    def on_mount(self) -> None:
+        """Show what the filter takes as it stands."""
+        self.query_one("#older", Input).focus()
+        self._preview()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show what the filter takes now."""
+        event.stop()
+        self._preview()
+
+    def on_checkbox_changed(self) -> None:
+        """Show what the filter takes now."""
+        self._preview()
+
+    def _filter(self) -> PruneFilter:
+        texts = {name: self.query_one(f"#{name}", Input).value.strip() for name, _, _ in FIELDS}
+        older = texts["older"]
+        most = texts["most"]
+        try:
+            days = float(older) if older else None
+            messages = int(most) if most else None
+        except ValueError:
+            raise InvalidInput("Days and messages are numbers, or empty for any.") from None
+        if (days or 0) < 0 or (messages or 0) < 0:
+            raise InvalidInput("Days and messages cannot be less than nothing.")
+        return PruneFilter(
+            older_than_days=days,
+            source=known_name(texts["source"]) if texts["source"] else None,
+            title=texts["title"] or None,
+            max_messages=messages,
+            where=texts["where"],
+            include_open=self.query_one("#open", Tick).value,
+        )
+
+    def _preview(self) -> None:
+        try:
+            chosen = self._filter()
+        except InvalidInput as error:
+            self.failed(error)
+            return
+        self.ask(lambda store, _: store.upkeep.plan_prune(chosen, self._now), self._planned)
+
+    def _planned(self, plan: PrunePlan) -> None:
+        self._plan = plan
+        self.query_one(PruneList).show(plan.rows)
+        parts: list[tuple[str, str] | str] = ["Nothing would go."]
+        if plan.rows:
+            parts = [
+                f"{plural(plan.conversations, 'conversation')}, "
+                f"{plural(plan.messages, 'message')}, {byte_size(plan.bytes)} of text would go "
+                "to the trash."
+            ]
+        if plan.spared:
+            parts.append(
+                (f" {len(plan.spared):,} stay: {clean(plan.spared[0].text)}", "$foreground-muted")
+            )
+        self._say(parts, ready=bool(plan.rows))
+
+    def failed(self, error: StoreError) -> None:
+        """Say what is wrong with the filter."""
+        self._plan = None
+        self.query_one(PruneList).show(())
+        self._say([(clean(str(error)), "$error")], ready=False)
+
+    def _say(self, parts: list[tuple[str, str] | str], *, ready: bool) -> None:
+        self.query_one("#figures", Static).update(Content.assemble(*parts))
+        self.query_one("#ok", Button).disabled = not ready
+
+    def confirm(self, button: str) -> None:
+        """Answer with what is shown."""
+        self.dismiss(self._plan)

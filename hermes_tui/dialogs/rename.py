@@ -1,0 +1,93 @@
+"""Renaming: what would become of the title is said with every key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Button, Input, Static
+
+from hermes_store.records.session import TitleAdvice
+from hermes_store.records.text import clean
+from hermes_store.sessions.titles import MAX_LENGTH
+from hermes_tui.access import Workers
+from hermes_tui.dialogs.base import Dialog
+from hermes_tui.widgets.field import Field
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """A new title for a session; None takes it away."""
+
+    session_id: str
+    title: str | None
+
+
+class RenameDialog(Dialog[Rename]):
+    """Asks for a title."""
+
+    title_text = "Rename"
+
+    def __init__(self, office: Workers, session_id: str, title: str | None) -> None:
+        super().__init__()
+        self.office = office
+        self._session_id = session_id
+        self._title = title or ""
+        self._advice = TitleAdvice(title, None, None)
+
+    def body(self) -> Iterable[Widget]:
+        """Yield the field, its counter and the advice."""
+        yield Field(self._title, id="title", compact=True, select_on_focus=True)
+        yield Static("", id="advice", markup=False)
+
+    def buttons(self) -> Iterable[Widget]:
+        """Yield the buttons."""
+        yield from super().buttons()
+        yield Button("Use the free one", id="suggest", compact=True)
+        yield Button("Rename", id="ok", variant="primary", compact=True)
+
+    def on_mount(self) -> None:
+        """Hide the suggestion until there is one, and count what is there."""
+        self.query_one("#suggest").display = False
+        self._advise(self._advice)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Find out what would become of this title."""
+        event.stop()
+        self.ask(
+            lambda store, _: store.sessions.advise_title(self._session_id, event.value),
+            self._advise,
+        )
+
+    def _advise(self, advice: TitleAdvice) -> None:
+        self._advice = advice
+        typed = self.query_one("#title", Input).value
+        length = len(advice.title or "") if advice.problem is None else len(typed.strip())
+        parts: list[tuple[str, str]] = [
+            (f"{length} of {MAX_LENGTH} characters", "$foreground-muted")
+        ]
+        if advice.problem:
+            parts.append((f"\n{clean(advice.problem)}", "$error"))
+        elif advice.title is None:
+            parts.append(("\nAn empty title takes the title away.", "$warning"))
+        elif advice.title != typed:
+            parts.append((f"\nStored as: {clean(advice.title)}", "$foreground-muted"))
+        if advice.suggestion is not None:
+            parts.append((f"\n“{clean(advice.suggestion)}” is free.", "$success"))
+        self.query_one("#advice", Static).update(Content.assemble(*parts))
+        self.query_one("#suggest").display = advice.suggestion is not None
+        self.query_one("#ok", Button).disabled = advice.problem is not None
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Rename with Enter, if the title can be had."""
+        event.stop()
+        if self._advice.problem is None:
+            self.confirm("ok")
+
+    def confirm(self, button: str) -> None:
+        """Answer with the title, or with the one that was suggested."""
+        typed = self.query_one("#title", Input).value
+        title = self._advice.suggestion if button == "suggest" else typed
+        self.dismiss(Rename(self._session_id, title))

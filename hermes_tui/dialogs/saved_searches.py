@@ -1,0 +1,130 @@
+"""SavedSearches that were given a name: keep one, use one, forget one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+from textual.widgets import Button, Input, Static
+
+from hermes_store.records.marks import SavedSearch
+from hermes_tui.access import Workers
+from hermes_tui.dialogs.base import Dialog
+from hermes_tui.presentation import rows
+from hermes_tui.presentation.rows import Line
+from hermes_tui.widgets.field import Field
+from hermes_tui.widgets.virtual_list import VirtualList
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A search to run."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """A search to keep under a name."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """A search to forget."""
+
+    name: str
+
+
+class SearchList(VirtualList):
+    """Saved searches."""
+
+    searches: Sequence[SavedSearch] = ()
+
+    def show(self, searches: Sequence[SavedSearch]) -> None:
+        """Show them."""
+        self.searches = searches
+        self.set_count(len(searches))
+
+    def item_line(self, index: int, line: int, width: int) -> Line:
+        """Return a search as a line."""
+        saved = self.searches[index]
+        half = max(8, width // 3)
+        return [
+            (rows.fit(rows.safe(saved.name), half), "title"),
+            (rows.fit(f" {rows.safe(saved.text)}", width - half), "dim"),
+        ]
+
+
+class SavedDialog(Dialog[Use | Keep | Forget]):
+    """Shows the saved searches."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("delete,d", "forget", "forget", show=False),
+    ]
+    title_text = "Saved searches"
+
+    def __init__(self, office: Workers, text: str) -> None:
+        super().__init__()
+        self.office = office
+        self._text = text
+
+    def body(self) -> Iterable[Widget]:
+        """Yield the list, and a name for the current search."""
+        yield SearchList(id="saved")
+        yield Static("", id="figures", markup=False)
+        if self._text:
+            yield Field(placeholder=f"a name for: {self._text}", id="name", compact=True)
+
+    def buttons(self) -> Iterable[Widget]:
+        """Yield the buttons."""
+        yield Button("Close", id="cancel", compact=True)
+        yield Button("Use", id="use", variant="primary", compact=True)
+        yield Button("Forget", id="forget", compact=True)
+        if self._text:
+            yield Button("Keep this search", id="keep", compact=True)
+
+    def on_mount(self) -> None:
+        """Read them."""
+        self.ask(lambda store, _: store.saved_searches.list(), self._show)
+
+    def _show(self, searches: Sequence[SavedSearch]) -> None:
+        view = self.query_one(SearchList)
+        view.show(searches)
+        view.display = bool(searches)
+        text = "Enter uses one, d forgets one." if searches else "No search was kept yet."
+        self.query_one("#figures", Static).update(text)
+        if searches:
+            view.focus()
+        elif self._text:
+            self.query_one("#name").focus()
+
+    def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
+        """Use one with Enter."""
+        event.stop()
+        self.confirm("use")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Keep the current search with Enter."""
+        event.stop()
+        self.confirm("keep")
+
+    def action_forget(self) -> None:
+        """Forget the marked search."""
+        self.confirm("forget")
+
+    def confirm(self, button: str) -> None:
+        """Answer."""
+        view = self.query_one(SearchList)
+        if button == "keep":
+            name = self.query_one("#name", Input).value.strip()
+            if name:
+                self.dismiss(Keep(name, self._text))
+        elif view.searches:
+            saved = view.searches[view.cursor]
+            self.dismiss(Use(saved.text) if button == "use" else Forget(saved.name))

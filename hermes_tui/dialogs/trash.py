@@ -1,0 +1,138 @@
+"""The trash: what was deleted, and bringing it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+from textual.widgets import Button, Static
+
+from hermes_store.records.trash import TrashBatch
+from hermes_tui.access import Workers
+from hermes_tui.dialogs.base import Confirm, Dialog
+from hermes_tui.presentation import rows
+from hermes_tui.presentation.rows import Line
+from hermes_tui.presentation.text import byte_size, plural
+from hermes_tui.widgets.virtual_list import VirtualList
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """A batch that shall come back."""
+
+    batch_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """A batch that shall go for good; None means all."""
+
+    batch_id: int | None
+
+
+class TrashList(VirtualList):
+    """What is in the trash, the latest first."""
+
+    def __init__(self, now: float, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._now = now
+        self._batches: Sequence[TrashBatch] = ()
+
+    def show(self, batches: Sequence[TrashBatch]) -> None:
+        """Show what is in the trash."""
+        self._batches = batches
+        self.set_count(len(batches))
+
+    def marked(self) -> TrashBatch | None:
+        """Return the marked batch."""
+        return self._batches[self.cursor] if self._batches else None
+
+    def item_line(self, index: int, line: int, width: int) -> Line:
+        """Return a batch as a line."""
+        batch = self._batches[index]
+        names = ", ".join(rows.safe(title) for title in batch.titles[:5])
+        more = len(batch.titles) - 5
+        if more > 0:
+            names += f" and {more:,} more"
+        right = (
+            f"  {batch.reason:<8} {rows.age(batch.deleted_at, self._now):>10}"
+            f" {plural(batch.messages, 'message'):>15} {byte_size(batch.bytes):>9}"
+        )
+        if width < 70:
+            right = f" {rows.age(batch.deleted_at, self._now, short=True):>6}"
+        return [(rows.fit(names, width - len(right)), "title"), (right, "age")]
+
+
+class TrashDialog(Dialog[Restore | Purge]):
+    """Looks into the trash."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "press('restore')", "restore", show=False),
+        Binding("delete,d", "press('purge')", "purge", show=False),
+    ]
+    title_text = "Trash"
+
+    def __init__(self, office: Workers, now: float) -> None:
+        super().__init__()
+        self.office = office
+        self._now = now
+        self.add_class("wide")
+
+    def body(self) -> Iterable[Widget]:
+        """Yield the list and its size."""
+        yield TrashList(self._now, id="batches")
+        yield Static("", id="figures", markup=False)
+
+    def buttons(self) -> Iterable[Widget]:
+        """Yield the buttons."""
+        yield Button("Close", id="cancel", compact=True)
+        yield Button("Restore", id="restore", variant="primary", compact=True)
+        yield Button("Remove for good", id="purge", variant="error", compact=True)
+        yield Button("Empty the trash", id="everything", variant="error", compact=True)
+
+    def on_mount(self) -> None:
+        """Read what is in it."""
+        self.query_one(TrashList).focus()
+        self.ask(lambda store, _: (store.trash.list(), store.trash.size()), self._show)
+
+    def _show(self, found: tuple[tuple[TrashBatch, ...], int]) -> None:
+        batches, size = found
+        self.query_one(TrashList).show(batches)
+        text = "The trash is empty."
+        if batches:
+            text = f"{plural(len(batches), 'deletion')}, {byte_size(size)}. Enter restores."
+        self.query_one("#figures", Static).update(text)
+        for button in ("restore", "purge", "everything"):
+            self.query_one(f"#{button}", Button).disabled = not batches
+
+    def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
+        """Restore with Enter."""
+        event.stop()
+        self.confirm("restore")
+
+    def action_press(self, button: str) -> None:
+        """Do what a button does, if there is something to do it with."""
+        if self.query_one(TrashList).marked() is not None:
+            self.confirm(button)
+
+    def confirm(self, button: str) -> None:
+        """Answer; what cannot be undone is asked for once more."""
+        batch = self.query_one(TrashList).marked()
+        if batch is None:
+            return
+        if button == "restore":
+            self.dismiss(Restore(batch.id))
+            return
+        chosen = None if button == "everything" else batch.id
+        what = "everything in the trash" if chosen is None else "this"
+        self.app.push_screen(
+            Confirm("Remove for good", f"Remove {what} for good? It cannot be undone.", "Remove"),
+            lambda sure: self._purge(chosen, sure=bool(sure)),
+        )
+
+    def _purge(self, batch_id: int | None, *, sure: bool) -> None:
+        if sure:
+            self.dismiss(Purge(batch_id))

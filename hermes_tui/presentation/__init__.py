@@ -1,0 +1,1 @@
+"""From records to text and styled lines, for the command line and the screens."""

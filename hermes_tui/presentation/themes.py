@@ -1,0 +1,71 @@
+"""The two themes of this program, which one to start with, and where the style sheets are."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+from textual.theme import Theme
+
+from hermes_store.errors import ConfigError
+
+AUTO = "auto"
+DARK, LIGHT = "hermes-dark", "hermes-light"
+COLOURLESS = "ansi-dark"
+"""With the terminal's own colours NO_COLOR means none; other themes would turn grey."""
+
+OWN = (
+    Theme(
+        name=DARK,
+        primary="#DAA520",
+        secondary="#7FA8C9",
+        accent="#E8B84A",
+        foreground="#E8E3D5",
+        background="#14161A",
+        surface="#1A1D23",
+        panel="#242830",
+        success="#8FBC8F",
+        warning="#E0A458",
+        error="#E06C75",
+        dark=True,
+    ),
+    Theme(
+        name=LIGHT,
+        primary="#8A6100",
+        secondary="#2F6690",
+        accent="#A0700A",
+        foreground="#24262B",
+        background="#FBF9F4",
+        surface="#F3F0E8",
+        panel="#E6E1D5",
+        success="#3B7A3B",
+        warning="#A85B00",
+        error="#B3261E",
+        dark=False,
+    ),
+)
+
+
+def chosen(wanted: str, available: Collection[str]) -> str:
+    """Return the theme to start with; ConfigError if config.yaml names one that is not there."""
+    if os.environ.get("NO_COLOR"):
+        return COLOURLESS
+    if wanted == AUTO:
+        override = os.environ.get("TEXTUAL_THEME", "")
+        return override if override in available else DARK
+    if wanted not in available:
+        near = difflib.get_close_matches(wanted, available, n=1)
+        hint = (
+            f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(sorted(available))}."
+        )
+        raise ConfigError(f"browse.theme names a theme '{wanted}' that there is not. {hint}")
+    return wanted
+
+
+def styles_folder() -> Path:
+    """Return where the style sheets are: beside this module, or in a checkout above it."""
+    here = Path(__file__).resolve().parent.parent
+    installed = here / "styles"
+    return installed if installed.is_dir() else here.parent / "styles"

@@ -1,1 +1,0 @@
-"""Screens and dialogs of the browser."""

@@ -1,0 +1,1 @@
+"""A whole conversation to read."""

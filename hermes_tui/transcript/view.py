@@ -1,0 +1,137 @@
+"""A whole conversation to read: moving, opening, copying, matches."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+
+from textual import events
+from textual.message import Message as TextualMessage
+
+from hermes_tui.actions import Scope, bindings
+from hermes_tui.transcript.page import TranscriptPage
+
+
+class Transcript(TranscriptPage):
+    """The messages of a conversation, one of which is marked."""
+
+    BINDINGS = bindings(Scope.TRANSCRIPT, Scope.MOVE)
+    ALLOW_SELECT = False
+
+    @dataclass
+    class Copied(TextualMessage):
+        """A message was copied."""
+
+        text: str
+
+    # -- keys and mouse --------------------------------------------------------------------
+
+    def _scroll_lines(self, lines: int) -> None:
+        top = max(0, min(round(self.scroll_y) + lines, self._heights.total - self.size.height))
+        self.scroll_to(y=top, animate=False, immediate=True)
+        self._measure()
+
+    def _step(self, direction: int) -> None:
+        """Mark the next message; inside of one that is longer than the screen, scroll."""
+        if not self._heights:
+            return
+        top, bottom = round(self.scroll_y), round(self.scroll_y) + self.size.height
+        begin, end = self._heights.top(self.cursor), self._heights.top(self.cursor + 1)
+        if direction > 0 and begin < bottom < end:
+            self._scroll_lines(3)
+            return
+        if direction < 0 and begin < top < end:
+            self._scroll_lines(-3)
+            return
+        self.cursor = max(0, min(self.cursor + direction, len(self._heights) - 1))
+        self._true_height(self.cursor)
+        begin, end = self._heights.top(self.cursor), self._heights.top(self.cursor + 1)
+        if begin < top:
+            self._scroll_lines((max(begin, end - self.size.height)) - top)
+        elif end > bottom:
+            self._scroll_lines(min(begin - top, end - bottom))
+        self.refresh()
+
+    def _page(self, direction: int) -> None:
+        self._scroll_lines(direction * max(1, self.size.height - 2))
+        self.cursor = self._heights.at(round(self.scroll_y) + self.size.height // 4)
+        self.refresh()
+
+    def action_cursor_up(self) -> None:
+        """Mark the message above."""
+        self._step(-1)
+
+    def action_cursor_down(self) -> None:
+        """Mark the message below."""
+        self._step(1)
+
+    def action_page_up(self) -> None:
+        """Scroll a page up."""
+        self._page(-1)
+
+    def action_page_down(self) -> None:
+        """Scroll a page down."""
+        self._page(1)
+
+    def action_first(self) -> None:
+        """Go to the first message."""
+        self.cursor = 0
+        self._anchor = (0, 0)
+        self._measure()
+        self.refresh()
+
+    def action_last(self) -> None:
+        """Go to the last message."""
+        self.to_end()
+
+    def action_open(self) -> None:
+        """Open or fold the marked message."""
+        if self.outline is None or not self.outline.message_ids:
+            return
+        message_id = self.outline.message_ids[self.cursor]
+        self._opened ^= {message_id}
+        self._strips.discard(message_id)
+        self._anchor = (self.cursor, self._heights.top(self.cursor) - round(self.scroll_y))
+        self._measure()
+        self.refresh()
+
+    def action_open_all(self) -> None:
+        """Open or fold all messages."""
+        self._all_opened = not self._all_opened
+        self._opened.clear()
+        self._strips.clear()
+        self._measure()
+        self.refresh()
+
+    def action_copy(self) -> None:
+        """Copy the marked message."""
+        if self.message is not None:
+            self.post_message(self.Copied(self.message.text))
+
+    def action_follow(self) -> None:
+        """Stay at the end, or stop that."""
+        self.following = not self.following
+        if self.following:
+            self.action_last()
+
+    def next_match(self, direction: int) -> tuple[int, int] | None:
+        """Go to the next match; return its number and how many there are."""
+        places = sorted(self._places[each] for each in self._matches if each in self._places)
+        if not places:
+            return None
+        if direction > 0:
+            index = bisect_right(places, self.cursor) % len(places)
+        else:
+            index = bisect_left(places, self.cursor) - 1
+        self.go_to(places[index])
+        return places.index(places[index]) + 1, len(places)
+
+    def on_click(self, event: events.Click) -> None:
+        """Mark what was clicked; open it on a double click."""
+        offset = event.get_content_offset(self)
+        if offset is None or not self._heights:
+            return
+        self.cursor = self._heights.at(round(self.scroll_y) + offset.y)
+        self.refresh()
+        if event.chain == 2:
+            self.action_open()
