@@ -34,7 +34,7 @@ def test_a_new_session_appears_by_itself(place: Home, browse: Browse) -> None:
     write(
         place,
         """
-db.start_session("20260102_live", "cli")
+db.store.sessions.start("20260102_live", "cli")
 db.append_message("20260102_live", "user", "A wombat walks in")
 """,
     )
