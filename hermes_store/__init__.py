@@ -18,9 +18,10 @@ from hermes_store.version import __version__
 if TYPE_CHECKING:
     from hermes_store.config.settings import Config, load_config
     from hermes_store.errors import StoreError, SummaryError
+    from hermes_store.records.edge import Edge
     from hermes_store.records.message import Message
     from hermes_store.records.recall import Recalled, RecalledSession
-    from hermes_store.records.session import Conversation, Edge, Lineage, Session
+    from hermes_store.records.session import Conversation, Lineage, Session
     from hermes_store.sessiondb import SessionDB
     from hermes_store.sessions.sessions import new_session_id
     from hermes_store.store import Store
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Config": "config.settings",
     "Conversation": "records.session",
-    "Edge": "records.session",
+    "Edge": "records.edge",
     "Lineage": "records.session",
     "Message": "records.message",
     "Recalled": "records.recall",

@@ -37,8 +37,8 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.records",
         "frozen records by topic; reading stored content; the gate that makes text safe to show",
-        """text content tool_calls sources session message listing transcript recap search recall
-        marks trash prune statistics report transfer""",
+        """text content tool_calls sources edge session message listing transcript recap search
+        recall marks trash prune statistics report transfer""",
     ),
     _row(
         "hermes_store.config",
@@ -49,8 +49,9 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.engines.sqlite",
         "SQLite files, schema, migrations, full-text indexes, the files beside the database",
-        """schema fulltext activity capabilities error_translation transaction file checkpoint
-        durability writer_queue migrations database tokenizer side_index sidecar watch""",
+        """schema fingerprint fulltext activity activity_view capabilities error_translation
+        transaction file checkpoint durability writer_queue migrations database tokenizer
+        side_index sidecar watch""",
     ),
     _row(
         "hermes_store.sessions",

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from hermes_store import SessionDB
-from hermes_store.records.session import Edge
+from hermes_store.records.edge import Edge
 from hermes_store.sessions import messages, sessions, titles
 
 # A moment far enough back that everything made at it counts as old.
@@ -96,6 +96,15 @@ def found(db: SessionDB, word: str) -> list[str]:
                 (word,),
             )
         ]
+
+
+def is_table_scan(line: str) -> bool:
+    """Return whether a line of a query plan reads a table from end to end.
+
+    Walking the rows of a chain, or a list of ids that was passed in, is no such thing.
+    """
+    passed_in = ("SCAN chain", "SCAN json_each", "SCAN wanted")
+    return line.startswith("SCAN") and not line.startswith(passed_in)
 
 
 class Work:

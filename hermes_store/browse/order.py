@@ -8,18 +8,18 @@ looked at.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
-from hermes_store.browse import recent as listing
-from hermes_store.engines.sqlite.activity import edge as edge_sql
+from hermes_store.browse.recent import ORIGIN
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.listing import Entry, Grouping, Heading, Hidden, Sort, View
-from hermes_store.records.session import Edge
-from hermes_store.records.sources import describe, of_source, spellings
+from hermes_store.records.sources import describe, of_source
 from hermes_store.records.text import local_day
 from hermes_store.sessions import lineage
+from hermes_store.sessions.lineage import over_chain
 
 AGENT_SOURCES = ("tool", "subagent")
 QUICK_MESSAGES = 5_000
@@ -28,7 +28,8 @@ QUICK_MESSAGES = 5_000
 _LISTED = "(SELECT value FROM json_each(?))"
 
 
-class _Place(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Place:
     """A conversation and what it is sorted and grouped by."""
 
     id: str
@@ -46,9 +47,7 @@ def entries(
 
     `archived` are the sessions that somebody archived although the file does not say so.
     """
-    places = (
-        _from_activity(tx, view, archived) if tx.caps.activity else _computed(tx, view, archived)
-    )
+    places = _places(tx, view, archived)
     found: Iterable[_Place] = places if view.limit is None else _first(places, view.limit)
     if view.group is Grouping.NONE:
         return (place.id for place in found)
@@ -62,19 +61,13 @@ def _first(places: Iterator[_Place], number: int) -> Iterator[_Place]:
 
 def _kind(tx: Transaction) -> str:
     """Return SQL for what hides a session: the value of a Hidden, or '' for nothing."""
-    activity = tx.caps.activity
-    source = "a.source" if activity else "s.source"
     agents = ", ".join(f"'{name}'" for name in AGENT_SOURCES)
-    edge = "a.edge" if activity else edge_sql("s", "p")
-    silent = (
-        "a.spoken = 0" if activity else "NOT EXISTS (SELECT 1 FROM messages WHERE session_id=s.id)"
-    )
     filed = "".join(f" OR COALESCE(s.{column}, 0)" for column in _filing(tx))
     return (
-        f"CASE WHEN {edge} = 'agent' OR {source} IN ({agents}) THEN '{Hidden.AGENT.value}' "
-        f"WHEN {source} = 'cron' THEN '{Hidden.CRON.value}' "
+        f"CASE WHEN a.edge = 'agent' OR a.source IN ({agents}) THEN '{Hidden.AGENT.value}' "
+        f"WHEN a.source = 'cron' THEN '{Hidden.CRON.value}' "
         f"WHEN s.id IN {_LISTED}{filed} THEN '{Hidden.ARCHIVED.value}' "
-        f"WHEN {silent} THEN '{Hidden.EMPTY.value}' ELSE '' END"
+        f"WHEN a.spoken = 0 THEN '{Hidden.EMPTY.value}' ELSE '' END"
     )
 
 
@@ -87,7 +80,7 @@ def _wanted_kinds(view: View) -> list[str]:
     return sorted(shown)
 
 
-def _from_activity(tx: Transaction, view: View, archived: Collection[str]) -> Iterator[_Place]:
+def _places(tx: Transaction, view: View, archived: Collection[str]) -> Iterator[_Place]:
     plain = view.sort is Sort.ACTIVITY and view.group in (Grouping.NONE, Grouping.DATE)
     plain = plain and not view.shown and view.source not in AGENT_SOURCES
     if plain and not archived and not _filing(tx):
@@ -127,16 +120,10 @@ def _filing(tx: Transaction) -> list[str]:
     return [column for column in ("archived", "hidden") if tx.caps.has_session(column)]
 
 
-_TOTAL = (
-    "COALESCE(s.message_count, 0) + COALESCE((SELECT SUM(c.message_count) "
-    "FROM session_activity k JOIN sessions c ON c.id = k.session_id "
-    "WHERE k.root_id = a.session_id AND k.edge = 'compression'), 0)"
-)
+_TOTAL = over_chain("SUM(COALESCE(c.message_count, 0))")
 # What the row shows: the title of the newest continuation that there is.
 _TITLE = (
-    "COALESCE((SELECT c.title FROM session_activity k JOIN sessions c ON c.id = k.session_id "
-    "WHERE k.root_id = a.session_id AND k.edge = 'compression' "
-    "ORDER BY c.started_at DESC, c.id DESC LIMIT 1), s.title)"
+    f"COALESCE({over_chain('c.title', 'ORDER BY c.started_at DESC, c.id DESC LIMIT 1')}, s.title)"
 )
 _ORDERS = {
     Sort.ACTIVITY: "a.chain_active DESC",
@@ -155,103 +142,24 @@ def _group(view: View) -> str:
     return groups.get(view.group, "NULL")
 
 
-# -- the same without the side table -----------------------------------------------------------
-
-
-class _Known(NamedTuple):
-    """What a file without the side table says about one session."""
-
-    id: str
-    parent: str | None
-    edge: str
-    kind: str
-    source: str
-    model: str | None
-    title: str | None
-    started_at: float
-    last: float
-    messages: int
-
-
-def _computed(tx: Transaction, view: View, archived: Collection[str]) -> Iterator[_Place]:
-    """Work the order out from all sessions; only their newest message is looked up."""
-    known = {
-        row[0]: _Known(*row)
-        for row in tx.rows(
-            f"SELECT s.id, s.parent_session_id, {edge_sql('s', 'p')}, "
-            f"{_kind(tx)}, s.source, s.model, s.title, s.started_at, "
-            f"{listing.COMPUTED_LAST}, COALESCE(s.message_count, 0) "
-            "FROM sessions s LEFT JOIN sessions p ON p.id = s.parent_session_id",
-            (json.dumps(sorted(archived)),),
-        )
-    }
-    last = {each.id: each.last for each in known.values()}
-    total = {each.id: each.messages for each in known.values()}
-    title = {each.id: each.title for each in known.values()}
-    for each in sorted(known.values(), key=lambda each: (each.started_at, each.id)):
-        if each.edge == Edge.COMPRESSION.value:
-            root = _root_of(each, known)
-            last[root] = max(last[root], each.last)
-            total[root] += each.messages
-            title[root] = each.title or known[root].title
-    kinds = set(_wanted_kinds(view))
-    found = [
-        each
-        for each in known.values()
-        if each.edge != Edge.COMPRESSION.value
-        and each.kind in kinds
-        and (view.source is None or each.source in spellings(view.source))
-    ]
-    orders: dict[Sort, Callable[[_Known], Any]] = {
-        Sort.ACTIVITY: lambda each: -last[each.id],
-        Sort.STARTED: lambda each: -each.started_at,
-        Sort.MESSAGES: lambda each: (-total[each.id], -last[each.id]),
-        Sort.TITLE: lambda each: (
-            title[each.id] is None,
-            _folded(title[each.id] or ""),
-            -last[each.id],
-        ),
-    }
-    found.sort(key=lambda each: each.id, reverse=True)
-    found.sort(key=orders[view.sort])
-    for each in found:
-        moment = each.started_at if view.sort is Sort.STARTED else last[each.id]
-        group = each.source if view.group is Grouping.SOURCE else each.model or ""
-        yield _Place(each.id, moment, group)
-
-
-def _root_of(session: _Known, known: dict[str, _Known]) -> str:
-    seen = {session.id}
-    while session.edge == Edge.COMPRESSION.value and session.parent in known:
-        session = known[session.parent]
-        if session.id in seen:
-            break
-        seen.add(session.id)
-    return session.id
-
-
-def _folded(text: str) -> str:
-    """Return text as NOCASE compares it: of ASCII letters the case does not count."""
-    return text.translate({code: code + 32 for code in range(ord("A"), ord("Z") + 1)})
-
-
 def first_guess(tx: Transaction, *, archived: Collection[str] = ()) -> list[str]:
     """Return the conversations of the newest messages, at once, where no order is kept.
 
     Working out the order of a large file that only Hermes Agent has written takes a moment;
     this is what stands on the screen until then.
     """
-    recent = tx.rows(
+    recent_ones = tx.rows(
         "SELECT DISTINCT session_id FROM (SELECT session_id FROM messages ORDER BY id DESC "
         f"LIMIT {QUICK_MESSAGES})"
     )
-    roots = dict.fromkeys(lineage.chain(tx, session_id)[0] for (session_id,) in recent)
-    hidden = (
-        f"SELECT {_kind(tx)} FROM {listing.origin(tx)} "
-        f"WHERE s.id = ? AND {edge_sql('s', 'p')} <> 'compression'"
+    roots = list(dict.fromkeys(lineage.roots(tx, (row[0] for row in recent_ones)).values()))
+    rows = tx.rows(
+        f"SELECT wanted.value, {_kind(tx)} FROM json_each(?) wanted CROSS JOIN session_activity a "
+        "ON a.session_id = wanted.value CROSS JOIN sessions s ON s.id = a.session_id "
+        "WHERE a.edge <> 'compression'",
+        (json.dumps(sorted(archived)), json.dumps(roots)),
     )
-    put_away = json.dumps(sorted(archived))
-    return [root for root in roots if tx.value(hidden, (put_away, root)) == ""]
+    return [root for root, kind in rows if kind == ""]
 
 
 # -- headings ----------------------------------------------------------------------------------
@@ -296,11 +204,10 @@ def hidden_counts(
     tx: Transaction, view: View, *, archived: Collection[str] = ()
 ) -> dict[Hidden, int]:
     """Return how many conversations and sub-agents a view leaves out, by the reason."""
-    source, names = of_source("s.source", view.source)
-    edge = "a.edge" if tx.caps.activity else edge_sql("s", "p")
+    source, names = of_source("a.source", view.source)
     rows = tx.rows(
         f"SELECT {_kind(tx)}, COUNT(*) "
-        f"FROM {listing.origin(tx)} WHERE {source} AND {edge} <> 'compression' GROUP BY 1",
+        f"FROM {ORIGIN} WHERE {source} AND a.edge <> 'compression' GROUP BY 1",
         (json.dumps(sorted(archived)), *names),
     )
     kinds = set(_wanted_kinds(view))

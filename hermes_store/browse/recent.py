@@ -10,14 +10,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from hermes_store.engines.sqlite.activity import PREVIEW_BYTES
-from hermes_store.engines.sqlite.activity import edge as edge_sql
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.content import MARKER, stored_preview
 from hermes_store.records.listing import Filter
-from hermes_store.records.session import Conversation, Edge
+from hermes_store.records.session import Conversation
 from hermes_store.records.sources import all_spellings, of_source
-from hermes_store.sessions import lineage, messages, sessions
+from hermes_store.sessions import lineage, sessions
+from hermes_store.sessions.lineage import over_chain
 
 # What a row takes over from the newest session of its compression chain.
 _FROM_TIP = (
@@ -34,43 +33,16 @@ _FROM_TIP = (
 )
 
 
-COMPUTED_LAST = (
-    "COALESCE((SELECT MAX(timestamp) FROM messages WHERE session_id = s.id), s.started_at)"
-)
-_FIRST_USER = (
-    "(SELECT {what} FROM messages m WHERE m.session_id = s.id AND m.role = 'user' "
-    "AND m.content IS NOT NULL AND {visible} ORDER BY m.timestamp, m.id LIMIT 1)"
-)
-_BEGINNING = f"substr(CAST(m.content AS BLOB), 1, {PREVIEW_BYTES})"
-
-
-def extras(tx: Transaction) -> str:
-    """Return the select list for last activity, id of the first user message, its beginning."""
-    last = "a.last_active" if tx.caps.activity else COMPUTED_LAST
-    visible = messages.visible(tx)
-    # The side table knows nothing of rewound and hidden messages.
-    if tx.caps.activity and visible == messages.ALL:
-        return f"{last}, a.preview_id, a.preview"
-    first = _FIRST_USER.format(what="m.id", visible=visible)
-    return f"{last}, {first}, {_FIRST_USER.format(what=_BEGINNING, visible=visible)}"
-
-
-def origin(tx: Transaction) -> str:
-    """Return the FROM clause that `extras` and `_where` are written for."""
-    if tx.caps.activity:
-        # CROSS JOIN fixes the order: the side table is read through its list index.
-        return "session_activity a CROSS JOIN sessions s ON s.id = a.session_id"
-    return "sessions s LEFT JOIN sessions p ON p.id = s.parent_session_id"
+# CROSS JOIN fixes the order: the relation is read through its list index.
+ORIGIN = "session_activity a CROSS JOIN sessions s ON s.id = a.session_id"
+_EXTRAS = "a.last_active, a.preview_id, a.preview"
 
 
 def _where(tx: Transaction, chosen: Filter, *, source_of: str) -> tuple[str, list[Any]]:
     conditions: list[str] = []
     values: list[Any] = []
     if not chosen.include_children:
-        if tx.caps.activity:
-            conditions.append("a.listed = 1")
-        else:
-            conditions.append(f"{edge_sql('s', 'p')} IN ('', 'branch')")
+        conditions.append("a.listed = 1")
     if chosen.source is not None:
         condition, names = of_source(f"{source_of}.source", chosen.source)
         conditions.append(condition)
@@ -108,7 +80,9 @@ def _dict(tx: Transaction, names: Sequence[str], row: Sequence[Any]) -> dict[str
 def rich_row(tx: Transaction, session_id: str) -> dict[str, Any] | None:
     """Return one session with preview and last activity, or None."""
     names, selected = sessions.all_columns(tx, "s")
-    row = tx.one(f"SELECT {selected}, {extras(tx)} FROM {origin(tx)} WHERE s.id = ?", (session_id,))
+    row = tx.one(
+        f"SELECT {selected}, {_EXTRAS} FROM {ORIGIN} WHERE a.session_id = ?", (session_id,)
+    )
     return None if row is None else _dict(tx, names, row)
 
 
@@ -134,13 +108,9 @@ def rich(
 def _by_start(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[dict[str, Any]]:
     names, selected = sessions.all_columns(tx, "s")
     where, values = _where(tx, chosen, source_of="s")
-    joined = (
-        "sessions s CROSS JOIN session_activity a ON a.session_id = s.id"
-        if tx.caps.activity
-        else origin(tx)
-    )
+    joined = "sessions s CROSS JOIN session_activity a ON a.session_id = s.id"
     rows = tx.rows(
-        f"SELECT {selected}, {extras(tx)} FROM {joined} WHERE {where} "
+        f"SELECT {selected}, {_EXTRAS} FROM {joined} WHERE {where} "
         "ORDER BY s.started_at DESC LIMIT ? OFFSET ?",
         (*values, limit, offset),
     )
@@ -149,28 +119,16 @@ def _by_start(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[
 
 def _by_activity(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[dict[str, Any]]:
     names, selected = sessions.all_columns(tx, "s")
-    if tx.caps.activity and not chosen.include_children:
-        where, values = _where(tx, chosen, source_of="a")
-        rows = tx.rows(
-            f"SELECT {selected}, {extras(tx)} FROM {origin(tx)} WHERE {where} "
-            "ORDER BY a.chain_active DESC, s.started_at DESC, s.id DESC LIMIT ? OFFSET ?",
-            (*values, limit, offset),
-        )
-        return [_dict(tx, names, row) for row in rows]
-    where, values = _where(tx, chosen, source_of="s")
-    last = "a.last_active" if tx.caps.activity else COMPUTED_LAST
+    if chosen.include_children:
+        # What continues a session counts for it, also where it is listed on its own.
+        last = over_chain("MAX(k.last_active)", "JOIN session_activity k ON k.session_id = c.id")
+        source_of = "s"
+    else:
+        last, source_of = "a.chain_active", "a"
+    where, values = _where(tx, chosen, source_of=source_of)
     rows = tx.rows(
-        "WITH RECURSIVE shown(id) AS MATERIALIZED "
-        f"(SELECT s.id FROM {origin(tx)} WHERE {where}), "
-        "chain(root, id, depth) AS (SELECT id, id, 0 FROM shown UNION "
-        "SELECT chain.root, c.id, chain.depth + 1 FROM chain JOIN sessions p ON p.id = chain.id "
-        "JOIN sessions c ON c.parent_session_id = p.id "
-        f"WHERE p.end_reason = 'compression' AND {edge_sql('c', 'p')} = 'compression' "
-        f"AND chain.depth < {lineage.MAX_TIP_HOPS}), "
-        f"active(root, moment) AS (SELECT chain.root, MAX({last}) FROM chain, {origin(tx)} "
-        "WHERE s.id = chain.id GROUP BY chain.root) "
-        f"SELECT {selected}, {extras(tx)} FROM active, {origin(tx)} WHERE s.id = active.root "
-        "ORDER BY active.moment DESC, s.started_at DESC, s.id DESC LIMIT ? OFFSET ?",
+        f"SELECT {selected}, {_EXTRAS} FROM {ORIGIN} WHERE {where} "
+        f"ORDER BY {last} DESC, s.started_at DESC, s.id DESC LIMIT ? OFFSET ?",
         (*values, limit, offset),
     )
     return [_dict(tx, names, row) for row in rows]
@@ -192,14 +150,14 @@ def recent(
 ) -> list[dict[str, Any]]:
     """Return every kind of session by its own last activity, children included."""
     if not tx.caps.activity or limit < 1:
-        where, names = of_source("s.source", source)
-        return _recent(tx, f"{origin(tx)} WHERE {where}", (*names, limit, offset))
+        where, names = of_source("a.source", source)
+        return _recent(tx, f"{ORIGIN} WHERE {where}", (*names, limit, offset))
     # No index is in this order, but in that of the list nobody stands before their own activity:
     # ever more of it is looked at, until nobody beyond can belong to the page.
     reach = limit + max(0, offset)
     while True:
         near, values = _first_in_list(source, reach)
-        within = f"{origin(tx)} WHERE a.session_id IN ({near})"
+        within = f"{ORIGIN} WHERE a.session_id IN ({near})"
         found = _recent(tx, within, (*values, limit, offset))
         beyond = _active_beyond(tx, source, reach)
         if beyond is None or (len(found) == limit and found[-1]["last_active"] > beyond):
@@ -236,10 +194,9 @@ def _active_beyond(tx: Transaction, source: str | None, reach: int) -> float | N
 
 def _recent(tx: Transaction, origin: str, values: Sequence[Any]) -> list[dict[str, Any]]:
     names, selected = sessions.all_columns(tx, "s")
-    last = "a.last_active" if tx.caps.activity else COMPUTED_LAST
     rows = tx.rows(
-        f"SELECT {selected}, {last} AS moment FROM {origin} "
-        "ORDER BY moment DESC, s.started_at DESC LIMIT ? OFFSET ?",
+        f"SELECT {selected}, a.last_active FROM {origin} "
+        "ORDER BY a.last_active DESC, s.started_at DESC LIMIT ? OFFSET ?",
         values,
     )
     return [dict(zip((*names, "last_active"), row, strict=True)) for row in rows]
@@ -247,11 +204,10 @@ def _recent(tx: Transaction, origin: str, values: Sequence[Any]) -> list[dict[st
 
 def recent_ids(tx: Transaction, source: str | None = None) -> list[str]:
     """Return the ids of every kind of session, the most recently active first."""
-    where, values = of_source("a.source" if tx.caps.activity else "s.source", source)
-    last = "a.last_active" if tx.caps.activity else COMPUTED_LAST
+    where, values = of_source("a.source", source)
     found = tx.rows(
-        f"SELECT s.id FROM {origin(tx)} WHERE {where} "
-        f"ORDER BY {last} DESC, s.started_at DESC, s.id DESC",
+        f"SELECT s.id FROM {ORIGIN} WHERE {where} "
+        "ORDER BY a.last_active DESC, s.started_at DESC, s.id DESC",
         values,
     )
     return [session_id for (session_id,) in found]
@@ -270,15 +226,10 @@ def _conversation(tx: Transaction, row: dict[str, Any]) -> Conversation:
     tip = rich_row(tx, lineage.compression_tip(tx, row["id"])) or row
     marks = ", ".join("?" * len(segments))
     total = tx.value(f"SELECT SUM(message_count) FROM sessions WHERE id IN ({marks})", segments)
-    kind = tx.value(
-        f"SELECT {edge_sql('s', 'p')} FROM sessions s "
-        "LEFT JOIN sessions p ON p.id = s.parent_session_id WHERE s.id = ?",
-        (row["id"],),
-    )
     return Conversation(
         root_id=row["id"],
         tip=sessions.get(tx, tip["id"]),
-        edge=Edge(kind),
+        edge=lineage.edge_of(tx, row["id"]),
         started_at=row["started_at"],
         last_active=tip["last_active"],
         preview=row["preview"] or tip["preview"],

@@ -9,17 +9,18 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any
 
 from hermes_store.browse import recent
-from hermes_store.engines.sqlite.activity import edge as edge_sql
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records.edge import Edge
 from hermes_store.records.listing import ListRow, Status
-from hermes_store.records.session import Edge
 from hermes_store.sessions import in_use, lineage
 
 
-class Segment(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Segment:
     """What a row shows of one session."""
 
     id: str
@@ -35,11 +36,13 @@ class Segment(NamedTuple):
     last_active: float
 
 
+WIDTH = len(fields(Segment))
 _SEGMENT = (
     "s.id, s.parent_session_id, {title}, s.model, s.started_at, s.ended_at, s.end_reason, "
     "COALESCE(s.message_count, 0), (SELECT COUNT(*) FROM sessions k "
-    "WHERE k.parent_session_id = s.id AND k.id <> s.id), {last}"
+    "WHERE k.parent_session_id = s.id AND k.id <> s.id), a.last_active"
 )
+_ACTIVITY = "CROSS JOIN session_activity a ON a.session_id = s.id"
 
 
 def rows(tx: Transaction, ids: Sequence[str], now: float) -> list[ListRow]:
@@ -48,15 +51,13 @@ def rows(tx: Transaction, ids: Sequence[str], now: float) -> list[ListRow]:
     An id is that of the session a conversation begins with.
     """
     archived = "s.archived" if tx.caps.has_session("archived") else "0"
-    edge = "a.edge" if tx.caps.activity else edge_sql("s", "p")
     found: dict[str, tuple[Segment, tuple[Any, ...]]] = {}
     for row in tx.rows(
-        f"SELECT {_segment(tx)}, s.source, {archived}, {edge}, {recent.extras(tx)} "
-        f"FROM json_each(?) wanted CROSS JOIN sessions s ON s.id = wanted.value {_beside(tx)}",
+        f"SELECT {_segment(tx)}, a.source, {archived}, a.edge, a.preview_id, a.preview "
+        f"FROM json_each(?) wanted CROSS JOIN sessions s ON s.id = wanted.value {_ACTIVITY}",
         (json.dumps(list(ids)),),
     ):
-        width = len(Segment._fields)
-        found[row[0]] = Segment(*row[:width]), row[width:]
+        found[row[0]] = Segment(*row[:WIDTH]), row[WIDTH:]
     continued = [first.id for first, _ in found.values() if first.end_reason == "compression"]
     chains = _chains(tx, continued) if continued else {}
     return [
@@ -67,53 +68,29 @@ def rows(tx: Transaction, ids: Sequence[str], now: float) -> list[ListRow]:
 
 
 def _segment(tx: Transaction) -> str:
-    return _SEGMENT.format(
-        title="s.title" if tx.caps.has_session("title") else "NULL",
-        last="a.last_active" if tx.caps.activity else recent.COMPUTED_LAST,
-    )
-
-
-def _beside(tx: Transaction) -> str:
-    if tx.caps.activity:
-        return "CROSS JOIN session_activity a ON a.session_id = s.id"
-    return "LEFT JOIN sessions p ON p.id = s.parent_session_id"
+    return _SEGMENT.format(title="s.title" if tx.caps.has_session("title") else "NULL")
 
 
 def _chains(tx: Transaction, roots: Sequence[str]) -> dict[str, list[Segment]]:
     """Return what continues some sessions, by the session that each chain begins with."""
     found: defaultdict[str, list[Segment]] = defaultdict(list)
     for root, *values in tx.rows(
-        "WITH RECURSIVE chain(root, id) AS (SELECT value, value FROM json_each(?) UNION "
-        "SELECT chain.root, c.id FROM chain JOIN sessions p ON p.id = chain.id "
-        "JOIN sessions c ON c.parent_session_id = p.id "
-        f"WHERE p.end_reason = 'compression' AND {edge_sql('c', 'p')} = 'compression') "
-        f"SELECT chain.root, {_segment(tx)} FROM chain "
-        f"CROSS JOIN sessions s ON s.id = chain.id {_beside(tx)} WHERE chain.id <> chain.root",
+        f"{lineage.CHAIN}SELECT chain.root, {_segment(tx)} FROM chain "
+        f"CROSS JOIN sessions s ON s.id = chain.id {_ACTIVITY} WHERE chain.id <> chain.root",
         (json.dumps(list(roots)),),
     ):
         found[root].append(Segment(*values))
     return found
 
 
-def _tip(first: Segment, others: Sequence[Segment]) -> Segment:
-    """Return the newest continuation, as `lineage.compression_tip` finds it."""
-    newest: dict[str | None, Segment] = {}
-    for each in sorted(others, key=lambda each: (each.started_at, each.id)):
-        newest[each.parent] = each
-    tip = first
-    for _ in range(min(len(others), lineage.MAX_TIP_HOPS)):
-        tip = newest.get(tip.id, tip)
-    return tip
-
-
 def _row(
     tx: Transaction, first: Segment, others: Sequence[Segment], rest: Sequence[Any], now: float
 ) -> ListRow:
-    source, archived, edge, _, preview_id, beginning = rest
-    tip = _tip(first, others)
+    source, archived, edge, preview_id, beginning = rest
     members = (first, *others)
-    ids = {each.id for each in members}
-    inside = sum(each.parent in ids and each.parent != each.id for each in members)
+    by_id = {each.id: each for each in members}
+    tip = by_id[lineage.tip_of(first.id, [(m.id, m.parent, m.started_at) for m in members])]
+    inside = sum(each.parent in by_id and each.parent != each.id for each in members)
     total = sum(each.messages for each in members)
     last = max(each.last_active for each in members)
     return ListRow(

@@ -136,7 +136,9 @@ class Marks:
         nothing: dict[str, list[str]] = {}
         with self._db.read() as tx:
             found = self._companion.ask(tagged, nothing)
-            counted = [(name, len(_roots(tx, ids))) for name, ids in found.items()]
+            counted = [
+                (name, len(set(lineage.roots(tx, ids).values()))) for name, ids in found.items()
+            ]
         return tuple((name, number) for name, number in counted if number)
 
     def sessions_with(
@@ -208,33 +210,9 @@ def _in_file(tx: Transaction, session_ids: Sequence[str]) -> set[tuple[str, str,
     return found
 
 
-def _roots(tx: Transaction, session_ids: Iterable[str]) -> set[str]:
-    """Return the first sessions of the conversations that some sessions belong to."""
-    if tx.caps.activity:
-        rows = tx.rows(
-            f"SELECT root_id FROM session_activity WHERE session_id IN {_LISTED}",
-            (json.dumps(list(session_ids)),),
-        )
-        return {row[0] for row in rows}
-    return {lineage.chain(tx, each)[0] for each in session_ids if sessions.exists(tx, each)}
-
-
 def _conversation(tx: Transaction, session_ids: Iterable[str]) -> set[str]:
     """Return all sessions of the conversations that some sessions belong to."""
-    wanted = list(session_ids)
-    if not wanted:
+    roots = sorted(set(lineage.roots(tx, session_ids).values()))
+    if not roots:
         return set()
-    if not tx.caps.activity:
-        return {
-            member
-            for each in wanted
-            if sessions.exists(tx, each)
-            for member in lineage.chain(tx, each)
-        }
-    roots = _roots(tx, wanted)
-    rows = tx.rows(
-        "SELECT session_id FROM session_activity "
-        f"WHERE edge = 'compression' AND root_id IN {_LISTED}",
-        (json.dumps(sorted(roots)),),
-    )
-    return roots | {row[0] for row in rows}
+    return {row[0] for row in tx.rows(f"{lineage.CHAIN}SELECT id FROM chain", (json.dumps(roots),))}

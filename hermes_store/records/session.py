@@ -6,20 +6,9 @@ They hold values, not behaviour: nothing here knows a database or a screen.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
-
-class Edge(Enum):
-    """How a session hangs on its parent."""
-
-    ROOT = ""
-    COMPRESSION = "compression"
-    """It continues a parent whose context was compressed."""
-    BRANCH = "branch"
-    """It was branched off a parent and goes its own way."""
-    AGENT = "agent"
-    """It was started by its parent as a sub-agent."""
+from hermes_store.records.edge import Edge
 
 
 @dataclass(frozen=True, slots=True)

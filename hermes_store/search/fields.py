@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from hermes_store.engines.sqlite.activity import edge as edge_sql
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.search import Diagnostic, Severity
 from hermes_store.records.sources import KNOWN, known_name, of_source
@@ -154,8 +153,7 @@ def _has(_tx: Transaction, value: str, _now: float) -> Condition:
 
 def _edge(kind: str) -> Condition:
     return Condition(
-        "(SELECT " + edge_sql("c", "p") + " FROM sessions c LEFT JOIN sessions p "
-        "ON p.id = c.parent_session_id WHERE c.id = s.id) = ?",
+        "(SELECT edge FROM session_activity WHERE session_id = s.id) = ?",
         (kind,),
     )
 

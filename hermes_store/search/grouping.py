@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hermes_store.engines.sqlite.transaction import Transaction
@@ -19,22 +19,6 @@ FEW_TITLES = 500
 """Titles up to which all that match are looked at; among more, the newest are soon found."""
 
 
-def roots(tx: Transaction, session_ids: Iterable[str]) -> dict[str, str]:
-    """Return the conversation (its root session) that each session belongs to."""
-    found: dict[str, str] = {}
-    for session_id in session_ids:
-        if session_id in found:
-            continue
-        if tx.caps.activity:
-            root = tx.value(
-                "SELECT root_id FROM session_activity WHERE session_id = ?", (session_id,)
-            )
-        else:
-            root = lineage.chain(tx, session_id)[0]
-        found[session_id] = root or session_id
-    return found
-
-
 def gather(
     tx: Transaction, found: Sequence[Found], titled: Sequence[str], order: Order
 ) -> list[tuple[str, list[Found]]]:
@@ -43,7 +27,7 @@ def gather(
     By relevance a title that matches goes before any text; by time it stands where its
     conversation belongs.
     """
-    root_of = roots(tx, (row.session_id for row in found))
+    root_of = lineage.roots(tx, (row.session_id for row in found))
     members: dict[str, list[Found]] = {root: [] for root in titled}
     for row in found:
         members.setdefault(root_of[row.session_id], []).append(row)
@@ -58,7 +42,7 @@ def _moment(tx: Transaction, root: str, rows: Sequence[Found]) -> float:
     """Return when a conversation's best match was said, or it was last active."""
     if rows:
         return rows[0].timestamp
-    last = tx.value("SELECT MAX(timestamp) FROM messages WHERE session_id = ?", (root,))
+    last = tx.value("SELECT last_active FROM session_activity WHERE session_id = ?", (root,))
     return float(last or 0)
 
 
@@ -96,7 +80,7 @@ def with_matching_title(
         (*bound, *values, limit),
     )
     ids = [session_id for (session_id,) in rows]
-    root_of = roots(tx, ids)
+    root_of = lineage.roots(tx, ids)
     return tuple(dict.fromkeys(root_of[session_id] for session_id in ids))
 
 

@@ -20,6 +20,7 @@ from hermes_store.search.candidates import Found
 from hermes_store.search.fields import MarkSource
 from hermes_store.search.query_tree import Node, Query
 from hermes_store.search.run import CATCH_UP_SECONDS, Search, open_ended
+from hermes_store.sessions import lineage
 
 COUNT_UP_TO = 1_000
 RARE = 50
@@ -45,7 +46,7 @@ def search(
     runner = _Runner(tx, request, index, marks, stop, order)
     result = runner.page(query, root)
     if request.titles:
-        shown = grouping.roots(tx, [hit.session_id for hit in result.hits]).values()
+        shown = lineage.roots(tx, [hit.session_id for hit in result.hits]).values()
         titled = tuple(each for each in runner.titled(root) if each not in shown)
         result = replace(result, titled=titled)
     if result.hits or result.groups or result.titled:
@@ -172,7 +173,7 @@ class _Runner:
         for row in running.found():
             found.append(row)
             if row.session_id not in roots:
-                roots |= grouping.roots(self._tx, [row.session_id])
+                roots |= lineage.roots(self._tx, [row.session_id])
             if len(set(roots.values())) > wanted or len(found) >= READ_FOR_GROUPS:
                 return found, True
         return found, self._stop.stopped

@@ -7,8 +7,9 @@ from typing import Any
 
 from hermes_store.engines.sqlite.database import Database
 from hermes_store.errors import SessionNotFound, TitleError, TitleTaken
+from hermes_store.records.edge import Edge
 from hermes_store.records.message import Message
-from hermes_store.records.session import Edge, Lineage, Session, TitleAdvice
+from hermes_store.records.session import Lineage, Session, TitleAdvice
 from hermes_store.sessions import (
     branches,
     compression,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput
-from hermes_store.records.session import Edge, Session
+from hermes_store.records.edge import Edge
+from hermes_store.records.session import Session
 from hermes_store.sessions import follow_up, sessions, titles
 
 BRANCH_TITLE = "branch"

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_store.engines.sqlite.activity import edge as edge_sql
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput
 from hermes_store.records import content
@@ -102,8 +101,8 @@ def _keep_branches(tx: Transaction, session_id: str) -> None:
     Older versions tell them only by how and when their parent ended.
     """
     unmarked = (
-        f"SELECT c.id FROM sessions p JOIN sessions c ON c.parent_session_id = p.id "
-        f"WHERE p.id = ? AND {edge_sql('c', 'p')} = 'branch'"
+        "SELECT s.id FROM sessions s JOIN session_activity a ON a.session_id = s.id "
+        "WHERE s.parent_session_id = ? AND a.edge = 'branch'"
     )
     for (child,) in list(tx.rows(unmarked, (session_id,))):
         config = dict(sessions.get(tx, child).model_config or {})

@@ -14,7 +14,8 @@ from typing import Any
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput, SessionInUse
 from hermes_store.records import content, tool_calls
-from hermes_store.records.session import Edge, Session
+from hermes_store.records.edge import Edge
+from hermes_store.records.session import Session
 from hermes_store.sessions import in_use, lineage, messages, sessions
 
 _MARKERS = ("_branched_from", "_delegate_from", "_reset_from")

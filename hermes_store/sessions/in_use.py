@@ -36,8 +36,8 @@ def in_use(tx: Transaction, session_id: str, now: float) -> str | None:
     if reason is not None:
         return reason
     last = tx.value(
-        "SELECT COALESCE((SELECT MAX(timestamp) FROM messages WHERE session_id = s.id), "
-        "s.started_at) FROM sessions s WHERE s.id = ? AND s.ended_at IS NULL",
+        "SELECT a.last_active FROM session_activity a JOIN sessions s ON s.id = a.session_id "
+        "WHERE a.session_id = ? AND s.ended_at IS NULL",
         (session_id,),
     )
     if last is None or now - last >= IN_USE_SECONDS:

@@ -1,39 +1,111 @@
-"""What a session descends from: compression tips, ancestors, and the whole family tree.
+"""What a session descends from: compression chains, ancestors, and the whole family tree.
 
-Every walk is bounded and remembers where it has been, so that cycles and missing parents in
-damaged data end it instead of hanging it.
+The relation `session_activity` knows the edge of every session and the root of its chain; the
+walk down a chain is `CHAIN`. Every walk is bounded or remembers where it has been, so that
+cycles and missing parents in damaged data end it instead of hanging it.
 """
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
+from collections.abc import Iterable
 
-from hermes_store.engines.sqlite.activity import edge as edge_sql
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.records.session import Edge, Lineage, LineageNode, Session
+from hermes_store.records.edge import Edge
+from hermes_store.records.session import Lineage, LineageNode, Session
 from hermes_store.sessions import sessions
 
 MAX_TIP_HOPS = 100
 MAX_RESUME_HOPS = 32
 MAX_NODES = 5_000
 
+_CONTINUED = (
+    "JOIN sessions n ON n.parent_session_id = chain.id "
+    "JOIN session_activity k ON k.session_id = n.id WHERE k.edge = 'compression'"
+)
+CHAIN = (
+    "WITH RECURSIVE chain(root, id) AS (SELECT value, value FROM json_each(?) UNION "
+    f"SELECT chain.root, n.id FROM chain {_CONTINUED}) "
+)
+"""The sessions that continue each session of a JSON list: columns `root` and `id`, itself first.
+
+Where a session was continued twice, both continuations are there.
+"""
+
+
+def over_chain(what: str, order: str = "") -> str:
+    """Return the SQL for a value over session `s` and what continues it, the rows being `c`.
+
+    Few sessions were continued; for all others the walk is spared.
+    """
+    return (
+        "(WITH RECURSIVE chain(id) AS (SELECT s.id UNION "
+        f"SELECT n.id FROM chain {_CONTINUED} AND s.end_reason = 'compression') "
+        f"SELECT {what} FROM chain JOIN sessions c ON c.id = chain.id {order})"
+    )
+
+
+def edge_of(tx: Transaction, session_id: str) -> Edge:
+    """Return how a session relates to its parent."""
+    return Edge(
+        tx.value("SELECT edge FROM session_activity WHERE session_id = ?", (session_id,)) or ""
+    )
+
+
+def roots(tx: Transaction, session_ids: Iterable[str]) -> dict[str, str]:
+    """Return the root of the chain that each session belongs to, without missing sessions."""
+    rows = tx.rows(
+        "SELECT a.session_id, a.root_id FROM json_each(?) wanted "
+        "CROSS JOIN session_activity a ON a.session_id = wanted.value",
+        (json.dumps(list(dict.fromkeys(session_ids))),),
+    )
+    return {str(session_id): str(root) for session_id, root in rows}
+
+
+def chain(tx: Transaction, session_id: str) -> tuple[str, ...]:
+    """Return all sessions of the compression chain that a session belongs to, root first."""
+    root = roots(tx, [session_id]).get(session_id, session_id)
+    rows = tx.rows(f"{CHAIN}SELECT id FROM chain LIMIT {MAX_NODES}", (json.dumps([root]),))
+    return tuple(found for (found,) in rows)
+
 
 def compression_tip(tx: Transaction, session_id: str) -> str:
     """Return the newest continuation of a session, the session itself if there is none."""
-    seen = {session_id}
-    current = session_id
-    for _ in range(MAX_TIP_HOPS):
-        child: str | None = tx.value(
-            "SELECT c.id FROM sessions p JOIN sessions c ON c.parent_session_id = p.id "
-            f"WHERE p.id = ? AND {edge_sql('c', 'p')} = 'compression' "
-            "ORDER BY c.started_at DESC, c.id DESC LIMIT 1",
-            (current,),
-        )
-        if child is None or child in seen:
-            break
-        seen.add(child)
-        current = child
-    return current
+    rows = tx.rows(
+        f"{CHAIN}SELECT s.id, s.parent_session_id, s.started_at FROM chain "
+        "CROSS JOIN sessions s ON s.id = chain.id",
+        (json.dumps([session_id]),),
+    )
+    return tip_of(session_id, list(rows))
+
+
+def tip_of(session_id: str, chain: Iterable[tuple[str, str | None, float]]) -> str:
+    """Return the newest continuation, given id, parent and start of everything in a chain."""
+    newest: dict[str | None, str] = {}
+    for each, parent, _ in sorted(chain, key=lambda row: (row[2], row[0])):
+        if each != session_id:
+            newest[parent] = each
+    tip, hops = session_id, 0
+    while tip in newest and hops < MAX_TIP_HOPS:
+        tip, hops = newest[tip], hops + 1
+    return tip
+
+
+def members(tx: Transaction, session_id: str) -> tuple[str, ...]:
+    """Return what a conversation consists of: its compression chain and all its sub-agents.
+
+    Branches are conversations of their own. Leaves come first, so that the ids can be deleted
+    in this order.
+    """
+    rows = tx.rows(
+        "WITH RECURSIVE member(id) AS (SELECT ? UNION SELECT n.id FROM member "
+        "JOIN sessions n ON n.parent_session_id = member.id "
+        "JOIN session_activity k ON k.session_id = n.id "
+        "WHERE k.edge IN ('agent', 'compression')) SELECT id FROM member",
+        (roots(tx, [session_id]).get(session_id, session_id),),
+    )
+    return tuple(reversed([found for (found,) in rows]))
 
 
 def resume_target(tx: Transaction, session_id: str) -> str:
@@ -74,37 +146,6 @@ def ancestors(tx: Transaction, session_id: str) -> tuple[Session, ...]:
     return tuple(sessions.get(tx, found) for found in reversed(above))
 
 
-def chain(tx: Transaction, session_id: str) -> tuple[str, ...]:
-    """Return all sessions of the compression chain that a session belongs to, root first.
-
-    Where a session was continued twice, both continuations belong to it.
-    """
-    root = session_id
-    seen = {root}
-    while (parent := _continued_parent(tx, root)) is not None and parent not in seen:
-        seen.add(parent)
-        root = parent
-    found, place = [root], 0
-    while place < len(found) and len(found) < MAX_NODES:
-        children = tx.rows(
-            "SELECT c.id FROM sessions p JOIN sessions c ON c.parent_session_id = p.id "
-            f"WHERE p.id = ? AND {edge_sql('c', 'p')} = 'compression' ORDER BY c.started_at, c.id",
-            (found[place],),
-        )
-        found += [child for (child,) in children if child not in found]
-        place += 1
-    return tuple(found)
-
-
-def _continued_parent(tx: Transaction, session_id: str) -> str | None:
-    parent: str | None = tx.value(
-        "SELECT p.id FROM sessions c JOIN sessions p ON p.id = c.parent_session_id "
-        f"WHERE c.id = ? AND {edge_sql('c', 'p')} = 'compression'",
-        (session_id,),
-    )
-    return parent
-
-
 def tree(tx: Transaction, session_id: str) -> Lineage:
     """Return the whole tree around a session, from its oldest ancestor down."""
     current = sessions.get(tx, session_id)
@@ -137,9 +178,9 @@ def tree(tx: Transaction, session_id: str) -> Lineage:
 
 def _children(tx: Transaction, parent: str) -> list[tuple[Session, Edge]]:
     rows = tx.rows(
-        f"SELECT {sessions.columns(tx, 'c')}, {edge_sql('c', 'p')} "
-        "FROM sessions p JOIN sessions c ON c.parent_session_id = p.id WHERE p.id = ? "
-        "ORDER BY c.started_at, c.id",
+        f"SELECT {sessions.columns(tx, 's')}, a.edge FROM sessions s "
+        "JOIN session_activity a ON a.session_id = s.id WHERE s.parent_session_id = ? "
+        "ORDER BY s.started_at, s.id",
         (parent,),
     )
     return [(sessions.from_row(row), Edge(row[sessions.WIDTH])) for row in rows]
@@ -155,22 +196,3 @@ def _assemble(
         below = tuple(nodes[child] for child in children.get(session_id, ()))
         nodes[session_id] = LineageNode(session, kind, depth, below)
     return nodes[root_id]
-
-
-def members(tx: Transaction, session_id: str) -> tuple[str, ...]:
-    """Return what a conversation consists of: its compression chain and all its sub-agents.
-
-    Branches are conversations of their own. Leaves come first, so that the ids can be deleted
-    in this order.
-    """
-    found = list(chain(tx, session_id))
-    place = 0
-    while place < len(found):
-        children = tx.rows(
-            "SELECT c.id FROM sessions p JOIN sessions c ON c.parent_session_id = p.id "
-            f"WHERE p.id = ? AND {edge_sql('c', 'p')} IN ('agent', 'compression')",
-            (found[place],),
-        )
-        found += [child for (child,) in children if child not in found]
-        place += 1
-    return tuple(reversed(found))

@@ -11,6 +11,7 @@ from typing import Any
 
 import apsw
 
+from hermes_store.engines.sqlite.activity_view import shown_messages
 from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput, SessionInUse, SessionNotFound
@@ -148,17 +149,8 @@ ALL = "1"
 
 
 def visible(tx: Transaction, alias: str = "m") -> str:
-    """Return the SQL condition for messages that are part of the conversation now.
-
-    Newer files keep rewound and summarised rows with active = 0 and hide some for display;
-    rows from before that have NULL there.
-    """
-    conditions = []
-    if tx.caps.has_message("active"):
-        conditions.append(f"COALESCE({alias}.active, 1) = 1")
-    if tx.caps.has_message("display_kind"):
-        conditions.append(f"COALESCE({alias}.display_kind, '') <> 'hidden'")
-    return " AND ".join(conditions) or ALL
+    """Return the SQL condition for messages that are part of the conversation now."""
+    return shown_messages(tx.caps, alias)
 
 
 def findable(tx: Transaction, alias: str = "m") -> str:

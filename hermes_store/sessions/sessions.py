@@ -15,7 +15,8 @@ from hermes_store.engines.sqlite.schema import SESSION_COLUMNS
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import AmbiguousSession, InvalidInput, SessionNotFound
 from hermes_store.records.content import decode_json
-from hermes_store.records.session import Edge, Session
+from hermes_store.records.edge import Edge
+from hermes_store.records.session import Session
 from hermes_store.records.sources import of_source
 
 # The columns a Session is made of, in its field order; a file may lack some of them.

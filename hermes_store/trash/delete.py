@@ -10,11 +10,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
-from hermes_store.engines.sqlite.activity import edge as edge_sql
+from hermes_store.engines.sqlite import activity
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.records.session import Edge
+from hermes_store.records.edge import Edge
 from hermes_store.records.trash import Deleted, Weight
-from hermes_store.sessions import in_use, sessions
+from hermes_store.sessions import in_use, lineage, sessions
 
 Write = Callable[[], AbstractContextManager[Transaction]]
 
@@ -29,9 +29,7 @@ def delete_session(tx: Transaction, session_id: str) -> Deleted | None:
     if not sessions.exists(tx, session_id):
         return None
     _hand_children_up(tx, session_id)
-    if tx.caps.activity:
-        # With its row gone, the triggers of each deleted message have nothing to keep current.
-        tx.run("DELETE FROM session_activity WHERE session_id = ?", (session_id,))
+    activity.stop_tracking(tx.connection, tx.caps, session_id)
     removed = tx.run("DELETE FROM messages WHERE session_id = ?", (session_id,))
     tx.run("DELETE FROM sessions WHERE id = ?", (session_id,))
     return Deleted((session_id,), removed)
@@ -44,23 +42,13 @@ def _hand_children_up(tx: Transaction, session_id: str) -> None:
         "WHERE s.id = ? AND p.id <> s.id",
         (session_id,),
     )
-    own = _edge(tx, session_id)
+    own = lineage.edge_of(tx, session_id)
     children = tx.rows("SELECT id FROM sessions WHERE parent_session_id = ?", (session_id,))
     for (child,) in list(children):
-        kind = _edge(tx, child)
+        kind = lineage.edge_of(tx, child)
         _keep_edge(tx, child, own if kind is Edge.COMPRESSION else kind, session_id)
         moved = None if parent == child else parent
         tx.run("UPDATE sessions SET parent_session_id = ? WHERE id = ?", (moved, child))
-
-
-def _edge(tx: Transaction, session_id: str) -> Edge:
-    return Edge(
-        tx.value(
-            f"SELECT {edge_sql('c', 'p')} FROM sessions c "
-            "LEFT JOIN sessions p ON p.id = c.parent_session_id WHERE c.id = ?",
-            (session_id,),
-        )
-    )
 
 
 def _keep_edge(tx: Transaction, session_id: str, kind: Edge, former_parent: str) -> None:

@@ -14,39 +14,26 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from hermes_store.engines.sqlite.activity import edge as edge_sql
 from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.prune import PruneFilter, PrunePlan, PruneRow
 from hermes_store.records.sources import of_source, spellings
 from hermes_store.records.trash import Deleted, Remark
 from hermes_store.search.fields import MarkSource
-from hermes_store.sessions import in_use, lineage, sessions
+from hermes_store.sessions import in_use, lineage
 from hermes_store.trash import delete
 from hermes_store.upkeep import prune_filter
 from hermes_store.upkeep.prune_filter import Family
 
 DAY = 86_400
 
-_LAST = "COALESCE((SELECT MAX(timestamp) FROM messages WHERE session_id = {id}), {started})"
-
 
 def _candidates(tx: Transaction, cutoff: float, source: str | None) -> tuple[str, list[Any]]:
-    conditions: list[str] = ["s.ended_at IS NOT NULL"]
-    values: list[Any] = []
-    if tx.caps.activity:
-        origin = "session_activity a CROSS JOIN sessions s ON s.id = a.session_id"
-        conditions.append("a.last_active < ?")
-    else:
-        origin = "sessions s"
-        conditions.append(f"{_LAST.format(id='s.id', started='s.started_at')} < ?")
-    values.append(cutoff)
-    if source is not None:
-        condition, names = of_source("s.source", source)
-        conditions.append(condition)
-        values += names
+    chosen, names = of_source("a.source", source)
+    conditions = ["s.ended_at IS NOT NULL", "a.last_active < ?", chosen]
     conditions += [f"NOT {kept}" for kept in _kept(tx)]
-    return f"FROM {origin} WHERE {' AND '.join(conditions)}", values
+    origin = "session_activity a CROSS JOIN sessions s ON s.id = a.session_id"
+    return f"FROM {origin} WHERE {' AND '.join(conditions)}", [cutoff, *names]
 
 
 def _kept(tx: Transaction) -> list[str]:
@@ -71,16 +58,13 @@ def _is_over(tx: Transaction, session_id: str, cutoff: float) -> bool:
     none of them is to be kept.
     """
     kept = " OR ".join(_kept(tx)) or "0"
-    for member in lineage.chain(tx, session_id):
-        session = sessions.get(tx, member)
-        last = tx.value(
-            f"SELECT {_LAST.format(id='?1', started='?2')}", (member, session.started_at)
-        )
-        if session.ended_at is None or last >= cutoff:
-            return False
-        if tx.value(f"SELECT {kept} FROM sessions s WHERE s.id = ?", (member,)):
-            return False
-    return True
+    alive = tx.one(
+        f"{lineage.CHAIN}SELECT 1 FROM chain CROSS JOIN sessions s ON s.id = chain.id "
+        "CROSS JOIN session_activity a ON a.session_id = s.id "
+        f"WHERE s.ended_at IS NULL OR a.last_active >= ? OR {kept} LIMIT 1",
+        (json.dumps([lineage.roots(tx, [session_id])[session_id]]), cutoff),
+    )
+    return alive is None
 
 
 def apply(write: delete.Write, session_ids: tuple[str, ...], cutoff: float) -> Iterator[Deleted]:
@@ -221,16 +205,17 @@ def changed_since(planned: PrunePlan) -> Callable[[Transaction, str], bool]:
     def changed(tx: Transaction, session_id: str) -> bool:
         row = rows[session_id]
         taken_up = tx.one(
-            "SELECT 1 FROM sessions s WHERE s.id IN (SELECT value FROM json_each(?)) AND "
-            "((s.ended_at IS NULL AND s.id NOT IN (SELECT value FROM json_each(?))) "
-            f"OR {_LAST.format(id='s.id', started='s.started_at')} > ?) LIMIT 1",
+            "SELECT 1 FROM json_each(?) wanted CROSS JOIN sessions s ON s.id = wanted.value "
+            "CROSS JOIN session_activity a ON a.session_id = s.id "
+            "WHERE (s.ended_at IS NULL AND s.id NOT IN (SELECT value FROM json_each(?))) "
+            "OR a.last_active > ? LIMIT 1",
             (json.dumps(row.session_ids), json.dumps(row.open_ids), row.last_active),
         )
         if taken_up is not None:
             return True
         below = tx.rows(
-            "SELECT c.id FROM sessions p JOIN sessions c ON c.parent_session_id = p.id "
-            f"WHERE p.id = ? AND {edge_sql('c', 'p')} IN ('agent', 'compression')",
+            "SELECT s.id FROM sessions s JOIN session_activity a ON a.session_id = s.id "
+            "WHERE s.parent_session_id = ? AND a.edge IN ('agent', 'compression')",
             (session_id,),
         )
         return any(child not in row.session_ids for (child,) in list(below))

@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from hermes_store.engines.sqlite.activity import edge as edge_sql
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput
 from hermes_store.search import fields, language, times
 from hermes_store.search.fields import FieldProblem, MarkSource
 from hermes_store.search.query_tree import And, Field, Node, Not, Or
-
-_LAST = "COALESCE((SELECT MAX(timestamp) FROM messages WHERE session_id = s.id), s.started_at)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +63,10 @@ class Family:
 
 
 def _members(tx: Transaction) -> Iterator[Member]:
-    if tx.caps.activity:
-        kind, last = "a.edge", "a.last_active"
-        origin = "session_activity a JOIN sessions s ON s.id = a.session_id"
-    else:
-        kind, last = edge_sql("s", "p"), _LAST
-        origin = "sessions s"
     rows = tx.rows(
-        f"SELECT s.id, p.id, {kind}, s.source, s.title, s.model, s.started_at, s.ended_at, "
-        f"COALESCE(s.message_count, 0), {last} FROM {origin} "
+        "SELECT s.id, p.id, a.edge, s.source, s.title, s.model, s.started_at, "
+        "s.ended_at, COALESCE(s.message_count, 0), a.last_active "
+        "FROM session_activity a JOIN sessions s ON s.id = a.session_id "
         "LEFT JOIN sessions p ON p.id = s.parent_session_id"
     )
     return (Member(*row) for row in rows)
@@ -83,31 +75,34 @@ def _members(tx: Transaction) -> Iterator[Member]:
 def load(tx: Transaction) -> dict[str, Family]:
     """Return all conversations by the id of their root."""
     members = {member.id: member for member in _members(tx)}
-    places: dict[str, tuple[str, int, bool]] = {}
-    for session_id in members:
-        path = [session_id]
-        # Upwards to a root, a branch, or a session that was placed before; circles end it.
-        while path[-1] not in places and (above := _above(members, path[-1])) is not None:
-            if above in path:
-                break
-            path.append(above)
-        root, depth, chained = places.get(path[-1], (path[-1], 0, True))
-        for step, each in enumerate(reversed(path)):
-            if step:
-                chained = chained and members[each].edge == "compression"
-            places.setdefault(each, (root, depth + step, chained))
     families: dict[str, Family] = {}
-    for session_id, (root, depth, chained) in places.items():
+    for member in members.values():
+        root, depth, chained = _place(members, member)
         family = families.setdefault(root, Family(members[root]))
-        family.members.append((depth, members[session_id]))
+        family.members.append((depth, member))
         if chained:
-            family.chain.append(members[session_id])
+            family.chain.append(member)
     return families
 
 
-def _above(members: dict[str, Member], session_id: str) -> str | None:
-    member = members[session_id]
-    return member.parent if member.edge in ("compression", "agent") else None
+def _place(members: dict[str, Member], member: Member) -> tuple[str, int, bool]:
+    """Return the root of a session's conversation, the distance to it, and whether only
+    continuations lie between.
+
+    Upwards over continuations and sub-agents, to a root or a branch; the root of a cycle in
+    damaged data is its smallest id.
+    """
+    path = [member.id]
+    while members[path[-1]].edge in ("compression", "agent"):
+        parent = members[path[-1]].parent
+        if parent in path:
+            root = min(path[path.index(parent) :])
+            return root, path.index(root), True
+        if parent is None:
+            break
+        path.append(parent)
+    chained = all(members[each].edge == "compression" for each in path[:-1])
+    return path[-1], len(path) - 1, chained
 
 
 # -- fields of the search language -------------------------------------------------------------

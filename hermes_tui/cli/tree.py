@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from hermes_store.records.session import Edge, Lineage, LineageNode
+from hermes_store.records.edge import Edge
+from hermes_store.records.session import Lineage, LineageNode
 from hermes_tui.cli.common.context import Context
 from hermes_tui.presentation.text import local_time, plain
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from hermes_store.engines.sqlite.database import Database
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.records.session import Edge
+from hermes_store.records.edge import Edge
 from hermes_store.records.sources import KNOWN
 from hermes_store.sessions import messages, sessions, titles
 from hermes_tui.demo import sample_phrases

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
+from hermes_store.records.edge import Edge
 from hermes_store.records.listing import Heading, ListRow, Status
-from hermes_store.records.session import Edge, Lineage, LineageNode, Session
+from hermes_store.records.session import Lineage, LineageNode, Session
 from hermes_store.records.sources import describe
 from hermes_store.records.text import clean, local_day, one_line
 

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.engines.sqlite import checkpoint, database, writer_queue
+from hermes_store.engines.sqlite import checkpoint, database, file, writer_queue
 from hermes_store.engines.sqlite.database import Database
-from hermes_store.errors import DatabaseLocked, DatabaseReadOnly, StoreError
+from hermes_store.errors import DatabaseLocked, DatabaseReadOnly, DatabaseUnreadable, StoreError
 from tests.store import processes
+from tests.support import LONG_AGO, add
 
 # Holds a lock of the given kind, with a row nobody may see, until it is told to let go.
 HOLD = """
@@ -181,8 +182,8 @@ def test_a_lock_that_is_let_go_in_time_is_waited_for(path: Path) -> None:
 
 
 def test_a_lock_that_stays_is_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "MAX_TRIES", 3)
-    monkeypatch.setattr(database, "TRY_SECONDS", 0.05)
+    monkeypatch.setattr(file, "MAX_TRIES", 3)
+    monkeypatch.setattr(file, "TRY_SECONDS", 0.05)
     with SessionDB(path) as db, processes.running(HOLD, path, "IMMEDIATE") as other:
         with pytest.raises(DatabaseLocked, match=r"state\.db stayed locked"):
             db.append_message("s", "user", "refused")
@@ -333,7 +334,7 @@ def test_an_old_view_makes_the_log_grow_with_one_warning(
     monkeypatch.setattr(checkpoint, "RESTART_PAGES", 300)
     monkeypatch.setattr(checkpoint, "WARN_PAGES", 300)
     monkeypatch.setattr(database, "SIZE_LIMIT", 200_000)
-    monkeypatch.setattr(database, "TRY_SECONDS", 0.01)
+    monkeypatch.setattr(file, "TRY_SECONDS", 0.01)
     text = "words that fill some pages " * 400
     with SessionDB(path, synchronous="NORMAL") as db, SessionDB(path, read_only=True) as reader:
         with caplog.at_level(logging.WARNING, logger="hermes_store.checkpoint"):
@@ -349,3 +350,53 @@ def test_an_old_view_makes_the_log_grow_with_one_warning(
         assert grown > 300 * 4096
         assert _log(path).stat().st_size < grown / 2
         assert len(caplog.records) == 1
+
+
+# -- the real file -----------------------------------------------------------------------------
+
+
+def test_a_symbolic_link_leads_to_the_file_and_what_is_beside_it(tmp_path: Path) -> None:
+    real, link = tmp_path / "real" / "state.db", tmp_path / "link" / "state.db"
+    link.parent.mkdir()
+    real.parent.mkdir()
+    link.symlink_to(real)
+    with SessionDB(link) as db:
+        add(db, "a", "hello", ended=LONG_AGO + 5)
+        assert db.db_path == real
+        db.store.trash.delete(["a"])
+        db.store.search.prepare()
+    assert [path.name for path in link.parent.iterdir()] == ["state.db"]
+    beside = {path.name for path in real.parent.iterdir()}
+    assert {"state.db", "state.db.companion", "state.db.vocabulary"} <= beside
+    with SessionDB(real) as db:
+        assert db.store.trash.restore().session_ids == ("a",)
+
+
+def test_a_relative_path_stays_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(tmp_path)
+    with SessionDB("state.db") as db:
+        monkeypatch.chdir(elsewhere)
+        add(db, "a", "hello", ended=LONG_AGO + 5)
+        assert db.message_count() == 1
+        db.store.trash.delete(["a"])
+        db.store.marks.archive(add(db, "b", "hello"))
+    assert not list(elsewhere.iterdir())
+    with SessionDB(tmp_path / "state.db", read_only=True) as db:
+        assert db.store.trash.list() and db.store.marks.of(["b"])["b"].archived
+
+
+def test_a_log_that_cannot_be_flushed_is_reported_with_what_was_done(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with SessionDB(path) as db:
+        monkeypatch.setattr(os, "fdatasync", fail)
+        with pytest.raises(DatabaseUnreadable, match="The change was made"):
+            db.append_message("s", "user", "more")
+        assert db.message_count() == 2

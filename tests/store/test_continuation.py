@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from hermes_store import SessionDB
 from hermes_store.errors import InvalidInput, SessionInUse, SessionNotFound, TitleTaken
+from hermes_store.records.edge import Edge
 from hermes_store.records.message import SUMMARY_MARK
-from hermes_store.records.session import Edge
 from hermes_store.sessions.compression import cut
 from hermes_store.sessions.follow_up import Turn
 from tests.store import newer, processes

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import apsw
 import pytest
 
 from hermes_store import SessionDB
 from hermes_store.errors import SessionNotFound
-from hermes_store.records.session import Edge, LineageNode
+from hermes_store.records.edge import Edge
+from hermes_store.records.session import LineageNode
 from tests.support import LONG_AGO, add, add_chain, raw
 
 
@@ -104,8 +104,6 @@ def test_a_tree_needs_a_session(db: SessionDB) -> None:
 def test_a_chain_deeper_than_the_stack(db: SessionDB, path: Path) -> None:
     length = sys.getrecursionlimit() + 50
     with raw(path) as con, con:
-        # The side table plays no part here, and its triggers walk up the chain at each row.
-        con.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
         for place in range(length):
             con.execute(
                 "INSERT INTO sessions(id, source, parent_session_id, started_at, ended_at, "

@@ -10,9 +10,10 @@ import apsw
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.engines.sqlite import activity, fulltext, migrations, schema
+from hermes_store.engines.sqlite import activity, fingerprint, fulltext, migrations, schema
 from hermes_store.engines.sqlite.capabilities import version
 from tests.store import old_files, processes
+from tests.support import add, found, raw, schema_of
 
 OPEN = """
 import sys
@@ -155,7 +156,7 @@ def test_a_step_that_another_process_took_already_changes_nothing(tmp_path: Path
         # The moment when a slower process, which saw a 3, gets the lock at last.
         for target in range(4, schema.SCHEMA_VERSION + 1):
             with db._db.write() as tx:
-                migrations._step(tx.connection, target)
+                migrations._run(tx.connection, migrations.MIGRATIONS[target - 2])
             assert version(con) == schema.SCHEMA_VERSION
         assert fulltext.floor(con) is None
         assert _schema(con) == before
@@ -291,3 +292,64 @@ def test_a_large_old_file_lets_others_write_while_it_is_indexed(tmp_path: Path) 
         _is_whole(con)
         assert _found(con, fulltext.WORDS, "rewritten") == [5, 394]
         assert con.execute("SELECT COUNT(*) FROM messages").get == 399
+
+
+# -- names and versions ------------------------------------------------------------------------
+
+
+def test_every_version_has_a_named_step() -> None:
+    assert [each.version for each in migrations.MIGRATIONS] == list(
+        range(2, schema.SCHEMA_VERSION + 1)
+    )
+    assert len({each.name for each in migrations.MIGRATIONS}) == len(migrations.MIGRATIONS)
+
+
+@pytest.mark.parametrize("old", [1, 4, 9])
+def test_steps_are_recorded_by_name(path: Path, old: int) -> None:
+    old_files.build(path, old)
+    with SessionDB(path) as db, db._db.read() as tx:
+        names = {row[0] for row in tx.rows("SELECT key FROM state_meta")}
+    applied = {name.removeprefix(migrations.RECORD) for name in names}
+    for migration in migrations.MIGRATIONS:
+        assert (migration.name in applied) == (migration.version > old)
+
+
+def _rewrite(con: apsw.Connection, name: str) -> None:
+    """Give a trigger another text with the same meaning, as another version would."""
+    sql = con.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).get
+    con.execute(f"DROP TRIGGER {name}")
+    con.execute(str(sql).replace(" BEGIN ", " BEGIN  "))
+
+
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [("fulltext", "messages_fts_insert"), ("session_activity", "session_activity_say")],
+)
+def test_what_another_version_of_ours_made_is_left_alone(
+    path: Path, what: str, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with SessionDB(path) as db:
+        add(db, "a", "hello")
+    declared = fulltext.triggers() | fulltext.VIEWS if what == "fulltext" else activity.triggers()
+    with raw(path) as con, con:
+        _rewrite(con, name)
+        fingerprint.record(con, what, declared)
+    before = schema_of(path)
+    for _ in range(2):
+        with SessionDB(path) as db:
+            db.append_message("a", "user", "again")
+            assert found(db, "again")
+    assert schema_of(path) == before
+    assert "rebuilding" not in caplog.text
+
+
+@pytest.mark.parametrize("name", ["messages_fts_insert", "session_activity_say"])
+def test_what_another_program_made_is_replaced(path: Path, name: str) -> None:
+    with SessionDB(path) as db:
+        add(db, "a", "hello")
+    before = schema_of(path)
+    with raw(path) as con, con:
+        _rewrite(con, name)
+    with SessionDB(path) as db:
+        assert db.store.lists.conversations()
+    assert {row[4] for row in schema_of(path)} == {row[4] for row in before}

@@ -12,8 +12,8 @@ import pytest
 from hermes_store import SessionDB, Store
 from hermes_store.browse import recap, transcript
 from hermes_store.errors import SessionNotFound
+from hermes_store.records.edge import Edge
 from hermes_store.records.recap import Limits
-from hermes_store.records.session import Edge
 from hermes_store.records.transcript import Outline
 from hermes_store.search import cancellation, candidates
 from hermes_store.sessions import messages, sessions
@@ -22,7 +22,7 @@ from tests.store.newer import Newer
 from tests.store.search import corpus
 from tests.store.search.corpus import Judge
 from tests.store.search.layouts import LAYOUTS, changing
-from tests.support import LONG_AGO, Work, add, add_chain
+from tests.support import LONG_AGO, Work, add, add_chain, is_table_scan
 
 # -- outlines ----------------------------------------------------------------------------------
 
@@ -436,4 +436,4 @@ def test_a_recap_of_a_newer_file_counts_what_is_shown(path: Path) -> None:
 
 def test_an_outline_is_read_from_indexes_alone(long_ones: SessionDB) -> None:
     for plan in Work(long_ones, lambda db: db.store.transcripts.outline("2500 even")).plans():
-        assert not any(line.startswith("SCAN") for line in plan)
+        assert not any(map(is_table_scan, plan))

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hermes_store import SessionDB
 from hermes_store.browse import transcript
 from hermes_store.errors import InvalidInput, SummaryError
+from hermes_store.records.edge import Edge
 from hermes_store.records.recall import Recalled
-from hermes_store.records.session import Edge
 from hermes_store.search.recall import excerpt, recall
 from hermes_store.search.recall.question import understood
 from hermes_store.search.snippets import Highlighter, wanted_texts

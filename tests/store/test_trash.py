@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from hermes_store import SessionDB
 from hermes_store.errors import AmbiguousSession, DatabaseCorrupt, NotInTrash
+from hermes_store.records.edge import Edge
 from hermes_store.records.search import Request
-from hermes_store.records.session import Edge
 from tests.store import newer
 from tests.store.newer import Newer
 from tests.store.trash_views import everything

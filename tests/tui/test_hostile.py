@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.pilot import Pilot
 
 from hermes_store import SessionDB
-from hermes_store.records.session import Edge
+from hermes_store.records.edge import Edge
 from hermes_store.sessions import messages, sessions
 from hermes_store.store import Store
 from hermes_tui.opening import State

@@ -1,9 +1,10 @@
-"""The side table that makes lists fast: `session_activity`, one row for each session.
+"""The relation `session_activity`: what is a conversation, and when was it last used?
 
-It keeps what a list would otherwise have to compute from all messages: last activity, the
-first user message, the kind of edge to the parent, and the root of the compression chain.
-Triggers keep it current, so writes of a real Hermes on the same file count too. Real Hermes
-never looks at it.
+One row for each session holds what a list would otherwise have to compute from all messages:
+last activity, the first user message, the edge to the parent, and the root of the compression
+chain. In files of our own it is a table that triggers keep current, so writes of a real Hermes
+on the same file count too; real Hermes never looks at it. A file that we may not change gets the
+same relation as a temporary view under the same name (see `activity_view`).
 
 `root_id` is the first session of the compression chain a session belongs to, itself where it
 is no continuation. `chain_active` is the newest activity of the whole chain on the row of the
@@ -15,34 +16,22 @@ from __future__ import annotations
 
 import apsw
 
-from hermes_store.engines.sqlite.fulltext import stored
+from hermes_store.engines.base import Capabilities
+from hermes_store.engines.sqlite import fingerprint
+from hermes_store.records import edge as edges
 
 TABLE = "session_activity"
 PREVIEW_BYTES = 256
 
-_MARKER = (
-    "CASE WHEN json_valid({c}.model_config) THEN json_extract({c}.model_config, '$.{key}') END"
-)
+
+def json_text(column: str, key: str) -> str:
+    """Return the SQL that reads a text out of a JSON column, NULL where that is no JSON."""
+    return f"CASE WHEN json_valid({column}) THEN json_extract({column}, '$.{key}') END"
 
 
 def edge(child: str, parent: str) -> str:
-    """Return the SQL for the kind of edge between two `sessions` rows.
-
-    '' for a root (or a parent that is gone), 'compression', 'branch' or 'agent'. A child
-    that began before its parent ended was started by it: that is a sub-agent. Newer versions
-    mark their sub-agents; the mark '__orphaned__' is a guess that hides real conversations,
-    so it does not count.
-    """
-    branched = _MARKER.format(c=child, key="_branched_from")
-    delegated = _MARKER.format(c=child, key="_delegate_from")
-    follows = f"{child}.started_at >= {parent}.ended_at AND {parent}.end_reason"
-    return (
-        f"CASE WHEN {delegated} <> '__orphaned__' THEN 'agent' "
-        f"WHEN {child}.parent_session_id IS NULL OR {parent}.id IS NULL THEN '' "
-        f"WHEN {branched} IS NOT NULL THEN 'branch' "
-        f"WHEN {follows} = 'compression' THEN 'compression' "
-        f"WHEN {follows} = 'branched' THEN 'branch' ELSE 'agent' END"
-    )
+    """Return the SQL for the edge between two `sessions` rows."""
+    return edges.rule(child, parent, json_text)
 
 
 STATEMENTS = (
@@ -247,16 +236,26 @@ def triggers() -> dict[str, str]:
     }
 
 
+def stop_tracking(con: apsw.Connection, caps: Capabilities, session_id: str) -> None:
+    """Drop the row of a session that is about to be deleted.
+
+    With it gone, the triggers of each deleted message have nothing to keep current.
+    """
+    if caps.activity:
+        con.execute(f"DELETE FROM main.{TABLE} WHERE session_id = ?", (session_id,))
+
+
 def is_intact(con: apsw.Connection) -> bool:
-    """Tell whether table and triggers are the declared ones, so that the rows can be trusted."""
-    found = stored(con, "trigger")
-    return TABLE in stored(con, "table") and all(
-        found.get(name) == sql for name, sql in triggers().items()
+    """Return whether table and triggers are a version of ours, so that the rows can be trusted."""
+    tables = fingerprint.stored(con, "table")
+    return (
+        TABLE in tables and "state_meta" in tables and fingerprint.is_ours(con, TABLE, triggers())
     )
 
 
 def create(con: apsw.Connection) -> None:
     """Create the side table and its triggers anew and fill it. Runs inside a transaction."""
+    con.execute(f"DROP VIEW IF EXISTS temp.{TABLE}")  # see `activity_view`
     for name in triggers():
         con.execute(f"DROP TRIGGER IF EXISTS {name}")
     con.execute(f"DROP TABLE IF EXISTS {TABLE}")
@@ -270,3 +269,4 @@ def create(con: apsw.Connection) -> None:
     )
     for sql in triggers().values():
         con.execute(sql)
+    fingerprint.record(con, TABLE, triggers())

@@ -10,6 +10,7 @@ import apsw
 
 from hermes_store.engines.base import Capabilities, FullText
 from hermes_store.engines.sqlite import activity, fulltext
+from hermes_store.engines.sqlite.fingerprint import stored
 from hermes_store.engines.sqlite.schema import SCHEMA_VERSION
 
 
@@ -21,7 +22,7 @@ def _layout(tables: dict[str, str], name: str) -> FullText:
     sql = tables.get(name)
     if sql is None:
         return FullText.NONE
-    if sql == fulltext.TABLES[name]:
+    if fulltext.has_layout(sql, name):
         return FullText.EXTERNAL
     if "tool_calls" in sql or "tool_name" in sql:
         return FullText.COLUMNS
@@ -32,7 +33,7 @@ def _layout(tables: dict[str, str], name: str) -> FullText:
 
 def version(con: apsw.Connection) -> int:
     """Return the schema version of a file; 0 for an empty one, 1 for one that lacks the row."""
-    tables = fulltext.stored(con, "table")
+    tables = stored(con, "table")
     if "schema_version" in tables:
         found = con.execute("SELECT MAX(version) FROM schema_version").get
         if found is not None:
@@ -42,7 +43,7 @@ def version(con: apsw.Connection) -> int:
 
 def probe(con: apsw.Connection) -> Capabilities:
     """Look at a file; costs a handful of reads of its schema."""
-    tables = fulltext.stored(con, "table")
+    tables = stored(con, "table")
     floor = fulltext.floor(con) if "state_meta" in tables else None
     found = version(con)
     return Capabilities(

@@ -2,7 +2,7 @@
 
 With `synchronous = FULL` SQLite waits for the disk while it holds the write lock. Here a commit
 is written as with NORMAL, the lock goes to the next writer, and only then this writer waits for
-the log to reach the disk. Nobody is told of a commit before it is safe, but one wait of the disk
+the log to reach the disk. Nobody is told of a commit before it is safe, but one wait for the disk
 serves all commits that came before it.
 
 The log is opened as a file of its own for that. It carries none of SQLite's locks, so opening
@@ -16,20 +16,28 @@ from pathlib import Path
 
 import apsw
 
+from hermes_store.errors import DatabaseUnreadable
+
 
 class LogSync:
     """Waits for the write-ahead log of one database to reach the disk."""
 
-    def __init__(self, database: Path) -> None:
-        self._path = database.with_name(database.name + "-wal")
+    def __init__(self, log: Path) -> None:
+        self._path = log
         self._descriptor: int | None = None
 
     def wait(self) -> None:
         """Return when everything in the log is safe."""
-        if self._descriptor is None:
-            # For good: nobody can put another log in its place while the writer has it open.
-            self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-        os.fdatasync(self._descriptor)
+        try:
+            if self._descriptor is None:
+                # For good: nobody can put another log in its place while the writer has it open.
+                self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            os.fdatasync(self._descriptor)
+        except OSError as error:
+            raise DatabaseUnreadable(
+                f"The change was made, but {self._path} could not be flushed to the disk "
+                f"({error.strerror}), so a power failure may still undo it. Check the disk."
+            ) from error
 
     def close(self) -> None:
         """Close the log."""
@@ -38,7 +46,7 @@ class LogSync:
             self._descriptor = None
 
 
-def configure(con: apsw.Connection, database: Path, *, full: bool) -> LogSync | None:
+def configure(con: apsw.Connection, log: Path, *, full: bool) -> LogSync | None:
     """Set how safe commits are; return what to wait for after each, if anything.
 
     Where there is no log, or no way to wait for a single file, SQLite's own FULL does it.
@@ -46,4 +54,4 @@ def configure(con: apsw.Connection, database: Path, *, full: bool) -> LogSync | 
     logged = con.execute("PRAGMA journal_mode").get == "wal" and hasattr(os, "fdatasync")
     own = full and logged
     con.execute(f"PRAGMA synchronous = {'FULL' if full and not own else 'NORMAL'}")
-    return LogSync(database) if own else None
+    return LogSync(log) if own else None

@@ -60,12 +60,17 @@ def _cannot_open(path: Path) -> errors.DatabaseError:
     if path.is_dir():
         return errors.NotADatabase(f"{path} is a folder. Give the path of the database file in it.")
     if not path.exists():
-        return errors.DatabaseMissing(
-            f"There is no session database at {path} yet. It appears with the first "
-            "conversation; --home or HERMES_HOME points elsewhere."
-        )
+        return missing(path)
     return errors.DatabaseUnreadable(
         f"{path} cannot be opened. Check that you may read the file and write to its folder."
+    )
+
+
+def missing(path: Path) -> errors.DatabaseMissing:
+    """Return the exception for a database that is not there."""
+    return errors.DatabaseMissing(
+        f"There is no session database at {path} yet. It appears with the first conversation; "
+        "--home or HERMES_HOME points elsewhere."
     )
 
 

@@ -19,6 +19,9 @@ from collections.abc import Callable, Iterator
 
 import apsw
 
+from hermes_store.engines.sqlite import fingerprint
+from hermes_store.engines.sqlite.fingerprint import stored
+
 WORDS = "messages_fts"
 TRIGRAM = "messages_fts_trigram"
 WORDS_VIEW = "message_words"
@@ -110,6 +113,8 @@ TABLES = {
 
 
 _TEXT = {WORDS: indexed_text, TRIGRAM: trigram_text}
+_VIEW_OF = {WORDS: WORDS_VIEW, TRIGRAM: TRIGRAM_VIEW}
+MADE = "fulltext"
 
 
 def _wanted(table: str) -> str:
@@ -174,36 +179,31 @@ def triggers(*, rebuilding: bool = False) -> dict[str, str]:
     return _table_triggers(WORDS, rebuilding) | _table_triggers(TRIGRAM, rebuilding)
 
 
-def stored(con: apsw.Connection, kind: str) -> dict[str, str]:
-    """Return the name and SQL of all objects of a kind ('trigger', 'view', 'table')."""
-    rows = con.execute("SELECT name, sql FROM sqlite_master WHERE type = ?", (kind,))
-    return {str(name): str(sql) for name, sql in rows}
-
-
 def is_external(con: apsw.Connection) -> bool:
-    """Tell whether both full-text tables have this layout."""
+    """Return whether both full-text tables take their text from this store's views."""
     tables = stored(con, "table")
-    return all(tables.get(name) == sql for name, sql in TABLES.items())
+    return all(has_layout(tables.get(name), name) for name in TABLES)
 
 
 def is_mixed(con: apsw.Connection) -> bool:
-    """Tell whether just one of the tables has this layout: somebody replaced the other."""
+    """Return whether just one of the tables has this layout: somebody replaced the other."""
     tables = stored(con, "table")
-    return len({tables.get(name) == sql for name, sql in TABLES.items()}) > 1
+    return len({has_layout(tables.get(name), name) for name in TABLES}) > 1
+
+
+def has_layout(sql: str | None, table: str) -> bool:
+    """Return whether a table was declared with text from a view of this store."""
+    return sql is not None and f"content='{_VIEW_OF[table]}'" in sql
 
 
 def is_intact(con: apsw.Connection) -> bool:
-    """Tell whether views and triggers are the declared ones, so that the index can be trusted.
+    """Return whether views and triggers are a version of ours, so that the index can be trusted.
 
     A program without FTS5 drops the triggers and an older Hermes then puts its own in their
     place; those leave ghosts in an index whose text lives elsewhere.
     """
-    found = stored(con, "trigger")
-    declared = triggers(rebuilding=floor(con) is not None)
-    views = stored(con, "view")
-    return all(found.get(name) == sql for name, sql in declared.items()) and all(
-        views.get(name) == sql for name, sql in VIEWS.items()
-    )
+    declared = triggers(rebuilding=floor(con) is not None) | VIEWS
+    return fingerprint.is_ours(con, MADE, declared)
 
 
 def floor(con: apsw.Connection) -> int | None:
@@ -229,6 +229,7 @@ def create(con: apsw.Connection, *, rebuilding: bool = False) -> None:
     for table in TABLES:
         for setting, value in _SETTINGS.items():
             con.execute(f"INSERT INTO {table}({table}, rank) VALUES(?, ?)", (setting, value))
+    fingerprint.record(con, MADE, triggers() | VIEWS)
 
 
 def start_rebuild(con: apsw.Connection) -> None:
@@ -284,6 +285,7 @@ def _finish_rebuild(con: apsw.Connection) -> None:
     for name, sql in triggers().items():
         con.execute(f"DROP TRIGGER IF EXISTS {name}")
         con.execute(sql)
+    fingerprint.record(con, MADE, triggers() | VIEWS)
     con.execute("DELETE FROM state_meta WHERE key = ?", (FLOOR_KEY,))
 
 

@@ -13,19 +13,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import apsw
 
+from hermes_store.engines.base import Progress
 from hermes_store.engines.sqlite import activity, fulltext, schema
 from hermes_store.engines.sqlite.capabilities import version
+from hermes_store.engines.sqlite.fingerprint import stored
 from hermes_store.engines.sqlite.transaction import Transaction
 
-if TYPE_CHECKING:
-    from hermes_store.engines.base import Progress
+Write = Callable[[], AbstractContextManager[Transaction]]
 
-    Write = Callable[[], AbstractContextManager[Transaction]]
+RECORD = "hermes_sessions_migration_"
+"""What the key of a migration that was applied begins with, in `state_meta`."""
 
 log = logging.getLogger("hermes_store.migrations")
 
@@ -38,7 +41,7 @@ def is_current(con: apsw.Connection) -> bool:
         and activity.is_intact(con)
         and _indexes_are_whole(con)
         and not any(_missing_columns(con, schema.SCHEMA_VERSION))
-        and schema.TITLE_INDEX_NAME in fulltext.stored(con, "index")
+        and schema.TITLE_INDEX_NAME in stored(con, "index")
     )
 
 
@@ -50,9 +53,10 @@ def bring_up_to_date(write: Write, path: Path, progress: Progress | None) -> Non
             _create(tx.connection)
     if found == 0 or found > schema.SCHEMA_VERSION:
         return
-    for target in range(found + 1, schema.SCHEMA_VERSION + 1):
-        with write() as tx:
-            _step(tx.connection, target)
+    for migration in MIGRATIONS:
+        if migration.version > found:
+            with write() as tx:
+                _run(tx.connection, migration)
     with write() as tx:
         _reconcile(tx.connection, path)
     finish_rebuild(write, progress)
@@ -71,21 +75,99 @@ def _set_version(con: apsw.Connection, number: int) -> None:
     con.execute("INSERT INTO schema_version(version) VALUES (?)", (number,))
 
 
-def _step(con: apsw.Connection, target: int) -> None:
-    """Raise the file to `target`, unless another process did so meanwhile."""
+# -- one function for each version --------------------------------------------------------------
+
+
+def add_finish_reason(con: apsw.Connection) -> None:
+    """Messages say why an answer ended."""
+    _add_columns(con, 2)
+
+
+def add_titles(con: apsw.Connection) -> None:
+    """Sessions have titles."""
+    _add_columns(con, 3)
+
+
+def make_titles_unique(con: apsw.Connection) -> None:
+    """No two sessions share a title."""
+    _number_duplicate_titles(con)
+    con.execute(schema.TITLE_INDEX)
+
+
+def add_billing(con: apsw.Connection) -> None:
+    """Sessions count cached tokens and costs."""
+    _add_columns(con, 5)
+
+
+def add_reasoning(con: apsw.Connection) -> None:
+    """Messages keep what a model thought."""
+    _add_columns(con, 6)
+
+
+def add_reasoning_content(con: apsw.Connection) -> None:
+    """Messages keep it in the other form, too."""
+    _add_columns(con, 7)
+
+
+def add_api_calls(con: apsw.Connection) -> None:
+    """Sessions count requests."""
+    _add_columns(con, 8)
+
+
+def add_message_items(con: apsw.Connection) -> None:
+    """Messages keep the items of a Codex answer."""
+    _add_columns(con, 9)
+
+
+def note_trigrams(_con: apsw.Connection) -> None:
+    """Version 10 brought the trigram index; `index_everything` builds it in its final form."""
+
+
+def index_everything(con: apsw.Connection) -> None:
+    """Sessions can be handed off, and both indexes hold tool names and tool calls."""
+    _add_columns(con, 11)
+    fulltext.start_rebuild(con)
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A step that leads to a schema version."""
+
+    version: int
+    apply: Callable[[apsw.Connection], None]
+
+    @property
+    def name(self) -> str:
+        """What the step is recorded as."""
+        return self.apply.__name__
+
+
+MIGRATIONS = (
+    Migration(2, add_finish_reason),
+    Migration(3, add_titles),
+    Migration(4, make_titles_unique),
+    Migration(5, add_billing),
+    Migration(6, add_reasoning),
+    Migration(7, add_reasoning_content),
+    Migration(8, add_api_calls),
+    Migration(9, add_message_items),
+    Migration(10, note_trigrams),
+    Migration(11, index_everything),
+)
+
+
+def _run(con: apsw.Connection, migration: Migration) -> None:
+    """Apply a migration, unless another process did so meanwhile; record it by its name."""
     for sql in schema.STATEMENTS:
         con.execute(sql)
-    if version(con) >= target:
+    if version(con) >= migration.version:
         return
-    _add_columns(con, target)
-    if target == 4:
-        _number_duplicate_titles(con)
-        con.execute(schema.TITLE_INDEX)
-    if target == 11:
-        # Version 10 brought the trigram index and 11 filled both anew with more text;
-        # building it once, here, in its final form serves both.
-        fulltext.start_rebuild(con)
-    _set_version(con, target)
+    migration.apply(con)
+    con.execute(
+        "INSERT OR REPLACE INTO state_meta(key, value) VALUES (?, ?)",
+        (f"{RECORD}{migration.name}", datetime.now(UTC).isoformat(timespec="seconds")),
+    )
+    _set_version(con, migration.version)
 
 
 def _missing_columns(con: apsw.Connection, target: int) -> Iterator[tuple[str, schema.Column]]:
@@ -125,7 +207,7 @@ def _reconcile(con: apsw.Connection, path: Path) -> None:
     for sql in schema.STATEMENTS:
         con.execute(sql)
     _add_columns(con, schema.SCHEMA_VERSION)
-    if schema.TITLE_INDEX_NAME not in fulltext.stored(con, "index"):
+    if schema.TITLE_INDEX_NAME not in stored(con, "index"):
         _number_duplicate_titles(con)
         con.execute(schema.TITLE_INDEX)
     if not activity.is_intact(con):
@@ -137,7 +219,7 @@ def _reconcile(con: apsw.Connection, path: Path) -> None:
 
 def _indexes_are_whole(con: apsw.Connection) -> bool:
     """Tell whether both indexes are there and, where they are this store's, untouched."""
-    if not fulltext.TABLES.keys() <= fulltext.stored(con, "table").keys():
+    if not fulltext.TABLES.keys() <= stored(con, "table").keys():
         return False
     if fulltext.is_mixed(con):
         return False

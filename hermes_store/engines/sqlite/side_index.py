@@ -11,7 +11,6 @@ Words are never taken out: one that no message has any more costs a look-up and 
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 import time
@@ -21,9 +20,11 @@ from typing import Any
 
 import apsw
 
+from hermes_store.engines.sqlite.file import SqliteFile, beside, real_path
 from hermes_store.engines.sqlite.fulltext import indexed_text
 from hermes_store.engines.sqlite.tokenizer import CJK, Tokenize, tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.errors import StoreError
 
 TAIL_ROWS = 1_000
 """Messages that a search reads through itself rather than bringing the list up to date."""
@@ -31,6 +32,8 @@ MAX_TERM = 64
 SNAPSHOT_SECONDS = 60
 """No search looks at the same snapshot for longer than this."""
 STEP_ROWS = 300
+BUSY_MILLISECONDS = 200
+"""How long a search waits for another process that lists words."""
 # Pictures; not "import base64,hashlib".
 _BASE64 = re.compile(r"base64,[A-Za-z0-9+/=]{100,}")
 _HASH = re.compile("(?=.*[0-9])[0-9a-f]{6,}|[0-9]+")
@@ -50,15 +53,15 @@ _SCHEMA = (
 
 
 def path_for(database: Path) -> Path:
-    """Return where the vocabulary of a database is kept."""
-    return database.with_name(database.name + ".vocabulary")
+    """Return where the side index of a database is kept."""
+    return beside(real_path(database), ".vocabulary")
 
 
 class SideIndex:
     """The words of one database. Safe to share between threads."""
 
     def __init__(self, database: Path) -> None:
-        self._path = path_for(database)
+        self._file = SqliteFile(path_for(database), setup_writer=_prepare)
         self._lock = threading.Lock()
         self._con: apsw.Connection | None = None
         self._failed = False
@@ -66,43 +69,18 @@ class SideIndex:
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            if self._con is not None:
-                self._con.close()
-                self._con = None
+            self._con = None
+            self._file.close()
 
     def _open(self) -> apsw.Connection | None:
         """Open or create the file; None where neither is possible."""
-        if self._con is not None or self._failed:
-            return self._con
-        try:
-            if not self._path.exists():
-                flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
-                os.close(os.open(self._path, flags, 0o600))
-            self._con = self._connect()
-        except (OSError, apsw.Error):
-            # A cache that cannot be had is done without; searches then read messages.
-            self._failed = True
+        if self._con is None and not self._failed:
+            try:
+                self._con = self._file.writer()
+            except (apsw.Error, StoreError):
+                # A cache that cannot be had is done without; searches then read messages.
+                self._failed = True
         return self._con
-
-    def _connect(self) -> apsw.Connection:
-        con = apsw.Connection(str(self._path))
-        try:
-            con.set_busy_timeout(200)
-            con.execute("PRAGMA journal_mode = WAL")
-            con.execute("PRAGMA synchronous = OFF")
-            found = con.execute("PRAGMA user_version").get
-            if not isinstance(found, int) or found > _FORMAT:
-                raise apsw.CorruptError("a vocabulary of a newer format")
-            with con:
-                for table in _TABLES if found < _FORMAT else ():
-                    con.execute(f"DROP TABLE IF EXISTS {table}")
-                for sql in _SCHEMA:
-                    con.execute(sql)
-                con.execute(f"PRAGMA user_version = {_FORMAT}")
-        except apsw.Error:
-            con.close()
-            raise
-        return con
 
     # -- asking ----------------------------------------------------------------------------
 
@@ -221,6 +199,21 @@ class SideIndex:
             late = deadline is not None and time.monotonic() >= deadline
             if late or (stopped is not None and stopped()):
                 return False
+
+
+def _prepare(con: apsw.Connection) -> None:
+    con.set_busy_timeout(BUSY_MILLISECONDS)
+    con.execute("PRAGMA journal_mode = WAL")
+    con.execute("PRAGMA synchronous = OFF")
+    found = con.execute("PRAGMA user_version").get
+    if not isinstance(found, int) or found > _FORMAT:
+        raise apsw.CorruptError("a side index of a newer format")
+    with con:
+        for table in _TABLES if found < _FORMAT else ():
+            con.execute(f"DROP TABLE IF EXISTS {table}")
+        for sql in _SCHEMA:
+            con.execute(sql)
+        con.execute(f"PRAGMA user_version = {_FORMAT}")
 
 
 def _words_of(

@@ -1,36 +1,30 @@
-"""The companion: a small database beside the session database, for what is this program's own.
+"""The sidecar: a small database beside the session database, for what is this program's own.
 
 `state.db.companion` holds the trash, the marks that the session database has no column for, and
-searches that were kept. None of that is ever written into the session database, which may belong
-to another program. The file appears with the first thing that is kept in it; until then
-everything reads as empty. A damaged one is moved aside, never overwritten.
+saved searches. None of that is ever written into the session database, which may belong to
+another program. The file appears with the first thing that is kept in it; until then everything
+reads as empty. A damaged one is moved aside, never overwritten.
 
-This module owns the file. What is in it belongs to `trash`, `marks` and `searches`.
+This module owns the file. What is in it belongs to the folders `trash` and `marks`.
 """
 
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import quote
 
 import apsw
 
 from hermes_store import errors
 from hermes_store.engines.base import Capabilities, FullText
-from hermes_store.engines.sqlite.database import MAX_TRIES, TRY_SECONDS
-from hermes_store.engines.sqlite.error_translation import translated
-from hermes_store.engines.sqlite.file import create_file, guard_close
+from hermes_store.engines.sqlite.file import SqliteFile, beside, identity, real_path
 from hermes_store.engines.sqlite.transaction import Transaction
 
 VERSION = 1
-IDLE_READERS = 2
 
-_PATIENCE = int(MAX_TRIES * TRY_SECONDS * 1_000)
 _DAMAGE = (apsw.NotADBError, apsw.CorruptError)
 _NO_CAPABILITIES = Capabilities(
     0, False, (), (), frozenset(), FullText.NONE, FullText.NONE, activity=False, rebuild_floor=None
@@ -62,44 +56,50 @@ _SCHEMA = (
     "CREATE TABLE search_history (text TEXT PRIMARY KEY, used_at REAL NOT NULL)",
 )
 
-log = logging.getLogger("hermes_store.engines.sqlite.sidecar")
+log = logging.getLogger("hermes_store.sidecar")
 
 Answer = TypeVar("Answer")
 
 
 def path_for(database: Path) -> Path:
-    """Return where the companion of a database lies."""
-    return database.with_name(database.name + ".companion")
+    """Return where the sidecar of a database lies."""
+    return beside(real_path(database), ".companion")
+
+
+class _Unusable(Exception):
+    """There is no file, or none that this version reads."""
 
 
 class Sidecar:
-    """The companion of one session database. Safe to share between threads."""
+    """The sidecar of one session database. Safe to share between threads."""
 
     def __init__(self, database_path: Path, *, read_only: bool = False) -> None:
-        self.path = path_for(database_path)
-        self.read_only = read_only
-        self._lock = threading.RLock()
-        self._pool_lock = threading.Lock()
-        self._writer: apsw.Connection | None = None
-        self._idle: list[apsw.Connection] = []
+        self._file = SqliteFile(
+            path_for(database_path),
+            read_only=read_only,
+            setup_reader=self._check_version,
+            setup_writer=self._prepare,
+        )
         self._identity: tuple[int, int] | None = None
         self._warned = False
-        self._closed = False
+
+    @property
+    def path(self) -> Path:
+        """Where the file is, or would be."""
+        return self._file.path
+
+    @property
+    def read_only(self) -> bool:
+        """Whether changes are refused."""
+        return self._file.read_only
+
+    def require_writable(self) -> None:
+        """Raise DatabaseReadOnly where nothing may be changed."""
+        self._file.require_writable()
 
     def close(self) -> None:
         """Close all connections; closing twice is fine."""
-        with self._lock:
-            self._closed = True
-            self._let_go()
-
-    def _let_go(self) -> None:
-        with self._pool_lock:
-            idle, self._idle = self._idle, []
-        for con in idle:
-            con.close()
-        if self._writer is not None and (self._closed or not self._writer.in_transaction):
-            self._writer.close()
-            self._writer = None
+        self._file.close()
 
     # -- reading ---------------------------------------------------------------------------
 
@@ -111,8 +111,10 @@ class Sidecar:
 
     @contextmanager
     def _view(self) -> Iterator[Transaction | None]:
-        con = self._take()
-        if con is None:
+        try:
+            self._notice_another_file()
+            con = self._file.take_reader()
+        except (_Unusable, errors.DatabaseMissing):
             yield None
             return
         try:
@@ -121,13 +123,13 @@ class Sidecar:
         finally:
             if con.in_transaction:
                 con.execute("ROLLBACK")
-            self._give_back(con)
+            self._file.give_back(con)
 
     def ask(self, question: Callable[[Transaction], Answer], nothing: Answer) -> Answer:
         """Return the answer to a question, `nothing` where there is no usable file.
 
-        What cannot be read is said in the log, never raised: a list of sessions must not fail
-        because of its companion.
+        What cannot be read goes to the log, and is never raised: a list of sessions must not
+        fail because of its sidecar.
         """
         try:
             with self._view() as tx:
@@ -137,57 +139,19 @@ class Sidecar:
                 self._set_aside(error)
                 return nothing
             self._warn("%s cannot be read (%s); marks and trash look empty.", self.path, error)
+        except errors.DatabaseUnreadable as error:
+            self._warn("%s Marks and trash look empty.", error)
         return nothing
 
-    def _take(self) -> apsw.Connection | None:
-        if self._closed:
-            raise errors.StoreError(f"The store beside {self.path} is closed.")
-        self._notice_another_file()
-        with self._pool_lock:
-            if self._idle:
-                return self._idle.pop()
-        return self._open_reader()
-
-    def _give_back(self, con: apsw.Connection) -> None:
-        with self._pool_lock:
-            if not self._closed and len(self._idle) < IDLE_READERS:
-                self._idle.append(con)
-                return
-        con.close()
-
-    def _open_reader(self) -> apsw.Connection | None:
-        try:
-            if not self.path.stat().st_size:
-                return None  # another process has just begun to make it
-        except OSError:
-            return None
-        con = self._reader(str(self.path))
-        try:
-            found = con.execute("PRAGMA user_version").get
-        except (apsw.CantOpenError, apsw.ReadOnlyError):
-            con.close()
-            # A write-protected folder: without a log in it, nothing can change under our eyes.
-            wal = self.path.with_name(self.path.name + "-wal")
-            if wal.exists() and wal.stat().st_size:
-                raise
-            con = self._reader(f"file:{quote(str(self.path))}?immutable=1")
-            found = con.execute("PRAGMA user_version").get
-        except apsw.Error:
-            con.close()
-            raise
-        if found == VERSION:
-            return con
-        con.close()
-        if found:
+    def _check_version(self, con: apsw.Connection) -> None:
+        """Refuse a file that another process has just begun to make, or a newer version's."""
+        found = con.execute("PRAGMA user_version").get
+        if found not in (0, VERSION):
             self._warn(
                 "%s was written by a newer version (%s) and is left alone.", self.path, found
             )
-        return None
-
-    def _reader(self, name: str) -> apsw.Connection:
-        con = apsw.Connection(name, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
-        con.set_busy_timeout(_PATIENCE)
-        return con
+        if found != VERSION:
+            raise _Unusable
 
     # -- writing ---------------------------------------------------------------------------
 
@@ -195,74 +159,36 @@ class Sidecar:
     def write(self) -> Iterator[Transaction]:
         """Run the block in one IMMEDIATE transaction; inside another one, join it."""
         self.require_writable()
-        with self._lock, self._told():
-            con = self._writable()
+        with self._file.lock, self._told():
+            con = self._writer()
             if con.in_transaction:
                 yield Transaction(con, _NO_CAPABILITIES)
                 return
-            con.execute("BEGIN IMMEDIATE")
-            try:
+            with self._file.transaction(con):
                 yield Transaction(con, _NO_CAPABILITIES)
-                con.execute("COMMIT")
-            except BaseException:
-                if con.in_transaction:
-                    con.execute("ROLLBACK")
-                raise
 
-    def require_writable(self) -> None:
-        """Raise DatabaseReadOnly where nothing may be changed."""
-        if self.read_only:
-            raise errors.DatabaseReadOnly(
-                f"The store beside {self.path} was opened read-only. Open it without read_only "
-                "to change it."
-            )
-
-    def _writable(self) -> apsw.Connection:
-        if self._closed:
-            raise errors.StoreError(f"The store beside {self.path} is closed.")
-        if self._writer is not None and self._writer.in_transaction:
-            return self._writer
+    def _writer(self) -> apsw.Connection:
         self._notice_another_file()
-        if self._writer is None:
-            try:
-                self._writer = self._open_writer()
-            except _DAMAGE as error:
-                self._set_aside(error)
-                self._writer = self._open_writer()
-        return self._writer
-
-    def _open_writer(self) -> apsw.Connection:
-        create_file(self.path)
-        con = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
-            con.set_busy_timeout(_PATIENCE)
-            guard_close(con)
-            con.execute("PRAGMA foreign_keys = ON")
-            # Before the first table, or never: emptying the trash gives the space back.
-            con.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            with suppress(apsw.BusyError, apsw.IOError, apsw.ProtocolError):
-                con.execute("PRAGMA journal_mode = WAL")
-            con.execute("PRAGMA synchronous = FULL")
-            self._create_tables(con)
-        except BaseException:
-            con.close()
-            raise
-        self._identity = self._found_identity()
+            con = self._file.writer()
+        except _DAMAGE as error:
+            self._set_aside(error)
+            con = self._file.writer()
+        self._identity = identity(self.path)
         return con
 
-    def _create_tables(self, con: apsw.Connection) -> None:
-        con.execute("BEGIN IMMEDIATE")
-        try:
+    def _prepare(self, con: apsw.Connection) -> None:
+        # Before the first table, or never: emptying the trash gives the space back.
+        con.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        with suppress(apsw.BusyError, apsw.IOError, apsw.ProtocolError):
+            con.execute("PRAGMA journal_mode = WAL")
+        con.execute("PRAGMA synchronous = FULL")
+        with self._file.transaction(con):
             found = con.execute("PRAGMA user_version").get
             if found == 0:
                 for sql in _SCHEMA:
                     con.execute(sql)
                 con.execute(f"PRAGMA user_version = {VERSION}")
-            con.execute("COMMIT")
-        except BaseException:
-            if con.in_transaction:
-                con.execute("ROLLBACK")
-            raise
         if found > VERSION:
             raise errors.DatabaseReadOnly(
                 f"{self.path} was written by a newer version of this program. Update it to use "
@@ -271,27 +197,20 @@ class Sidecar:
 
     # -- files that are not what they were ---------------------------------------------------
 
-    def _found_identity(self) -> tuple[int, int] | None:
-        try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
-
     def _notice_another_file(self) -> None:
         """Forget connections to a file that was moved away, by us or by another process."""
-        found = self._found_identity()
+        found = identity(self.path)
         if found == self._identity:
             return
-        with self._lock:
-            self._let_go()
+        with self._file.lock:
+            self._file.forget_connections()
             self._identity = found
 
     @contextmanager
     def _told(self) -> Iterator[None]:
         """Turn SQLite's errors into sentences, and move the file aside where it is damaged."""
         try:
-            with translated(self.path):
+            with self._file.errors():
                 yield
         except (errors.DatabaseCorrupt, errors.NotADatabase) as error:
             if not isinstance(error.__cause__, _DAMAGE) or not self._is_damaged():
@@ -303,10 +222,12 @@ class Sidecar:
             ) from error
 
     def _is_damaged(self) -> bool:
-        """Tell whether it is this file that is damaged; a block may read the other one too."""
+        """Return whether it is this file that is damaged; a block may read the other one too."""
         try:
-            con = self._reader(str(self.path))
-        except apsw.Error:
+            con = self._file.open_reader()
+        except _DAMAGE:
+            return True
+        except (apsw.Error, errors.DatabaseError, _Unusable):
             return False
         try:
             return bool(con.execute("PRAGMA quick_check(1)").get != "ok")
@@ -319,19 +240,19 @@ class Sidecar:
 
     def _set_aside(self, error: BaseException) -> None:
         """Move a damaged file out of the way, so that nothing in it is lost."""
-        with self._lock:
-            self._let_go()
+        with self._file.lock:
+            self._file.forget_connections()
             if self.read_only:
                 self._warn("%s is damaged (%s); marks and trash look empty.", self.path, error)
                 return
             number = 1
-            while (aside := self.path.with_name(f"{self.path.name}.broken-{number}")).exists():
+            while (aside := beside(self.path, f".broken-{number}")).exists():
                 number += 1
             try:
                 for ending in ("", "-wal", "-shm"):
-                    part = self.path.with_name(self.path.name + ending)
+                    part = beside(self.path, ending)
                     if part.exists():
-                        part.rename(aside.with_name(aside.name + ending))
+                        part.rename(beside(aside, ending))
             except OSError as trouble:
                 self._warn("%s is damaged (%s) and cannot be moved: %s", self.path, error, trouble)
                 return

@@ -10,22 +10,23 @@ from pathlib import Path
 
 import apsw
 
-from hermes_store.engines.sqlite.file import guard_close
+from hermes_store.engines.sqlite.file import SqliteFile, beside, identity, real_path
 from hermes_store.engines.sqlite.sidecar import path_for
+from hermes_store.errors import DatabaseError
 
 
 class Watch:
-    """Watches one database file, and its companion, from one thread."""
+    """Watches one database file, and its sidecar, from one thread."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._companion = path_for(path)
+        self._file = SqliteFile(real_path(path), read_only=True)
+        self._sidecar = path_for(path)
         self._con: apsw.Connection | None = None
         self._seen: tuple[object, ...] | None = None
 
     def changed(self) -> bool:
-        """Tell whether something was committed since the last call; the first says no."""
-        now = (self._identity(), self._version(), self._companion_stamp())
+        """Return whether something was committed since the last call; the first says no."""
+        now = (self._identity(), self._version(), self._sidecar_stamp())
         before, self._seen = self._seen, now
         return before is not None and before != now
 
@@ -36,32 +37,24 @@ class Watch:
             self._con = None
 
     def _identity(self) -> tuple[int, int] | None:
-        try:
-            found = self._path.stat()
-        except OSError:
+        found = identity(self._file.path)
+        if found is None or (self._seen is not None and self._seen[0] != found):
             self.close()
-            return None
-        identity = (found.st_dev, found.st_ino)
-        if self._seen is not None and self._seen[0] != identity:
-            self.close()
-        return identity
+        return found
 
     def _version(self) -> int | None:
         try:
             if self._con is None:
-                con = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READONLY)
-                guard_close(con)
-                self._con = con
+                self._con = self._file.open_reader()
             return int(self._con.execute("PRAGMA data_version").get)
-        except apsw.Error:
+        except (apsw.Error, DatabaseError):
             # Locked for a moment, or not a database (any more): asked again next time.
             self.close()
             return None
 
-    def _companion_stamp(self) -> tuple[tuple[int, int] | None, ...]:
+    def _sidecar_stamp(self) -> tuple[tuple[int, int] | None, ...]:
         # What was committed stays in the log for a while before it reaches the file itself.
-        log = self._companion.with_name(self._companion.name + "-wal")
-        return _stamp(self._companion), _stamp(log)
+        return _stamp(self._sidecar), _stamp(beside(self._sidecar, "-wal"))
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
+from hermes_store.engines.sqlite.file import beside
+
 fcntl: ModuleType | None
 try:
     import fcntl
@@ -29,7 +31,7 @@ class WriterQueue:
     """The lock file of one database, opened when first needed."""
 
     def __init__(self, database: Path) -> None:
-        self._path = database.with_name(database.name + ".writers")
+        self._path = beside(database, ".writers")
         self._descriptor: int | None = None
         self._usable = fcntl is not None
 

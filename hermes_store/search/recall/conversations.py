@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from hermes_store.engines.sqlite.activity import edge as edge_sql
 from hermes_store.engines.sqlite.side_index import SideIndex
 from hermes_store.engines.sqlite.tokenizer import tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
@@ -167,9 +166,9 @@ class Seeker:
         """Return those conversations that no person took part in."""
         sources = ", ".join("?" * len(ranking.MACHINES))
         rows = self._tx.rows(
-            "SELECT c.id FROM json_each(?) wanted CROSS JOIN sessions c ON c.id = wanted.value "
-            "LEFT JOIN sessions p ON p.id = c.parent_session_id "
-            f"WHERE c.source IN ({sources}) OR {edge_sql('c', 'p')} = 'agent'",
+            "SELECT a.session_id FROM json_each(?) wanted "
+            "CROSS JOIN session_activity a ON a.session_id = wanted.value "
+            f"WHERE a.source IN ({sources}) OR a.edge = 'agent'",
             (json.dumps(list(roots)), *ranking.MACHINES),
         )
         return {row[0] for row in rows}
@@ -196,7 +195,9 @@ class Seeker:
             source=root.source,
             model=tip.model or root.model,
             started_at=root.started_at,
-            last_active=self._last_active(chain, root),
+            last_active=self._tx.value(
+                "SELECT chain_active FROM session_activity WHERE session_id = ?", (root.id,)
+            ),
             messages=len(page),
             matches=len(places),
             window=shown.text,
@@ -215,13 +216,6 @@ class Seeker:
             (json.dumps(chain),),
         )
         return title
-
-    def _last_active(self, chain: Sequence[str], root: Session) -> float:
-        moments = (
-            self._tx.value("SELECT MAX(timestamp) FROM messages WHERE session_id = ?", (each,))
-            for each in chain
-        )
-        return max((moment for moment in moments if moment is not None), default=root.started_at)
 
 
 def _within(column: str, chosen: Sequence[str]) -> Condition:

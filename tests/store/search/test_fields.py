@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hermes_store import SessionDB
+from hermes_store.records.edge import Edge
 from hermes_store.records.search import Request, SearchResult, Severity
-from hermes_store.records.session import Edge
 from hermes_store.search import fields, language
 from hermes_store.sessions import messages
 from tests.support import LONG_AGO, add

@@ -143,7 +143,7 @@ def test_ten_times_the_messages_cost_an_append_the_same(stores: Stores) -> None:
         for _ in range(20):
             db.append_message("s0", "user", "one more common message 前回の設定")
 
-    writers = [store._db._writer for store in stores]
+    writers = [store._db._file._writer for store in stores]
     small, large = (
         Effort(writer, append, store)
         for writer, store in zip(writers, stores, strict=True)

@@ -188,9 +188,9 @@ def test_a_sink_that_fails_leaves_no_snapshot_open(db: SessionDB) -> None:
     with db._db.read() as tx:
         con = tx.connection
     assert not con.in_transaction
-    assert db._db._writer is not None
+    assert db._db._file._writer is not None
     add(db, "c", "x")
-    busy, moved = db._db._writer.wal_checkpoint(mode=3)
+    busy, moved = db._db._file._writer.wal_checkpoint(mode=3)
     assert (busy, moved) == (0, 0), "an old reader would keep the log from being emptied"
 
 

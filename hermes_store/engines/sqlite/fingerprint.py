@@ -1,0 +1,48 @@
+"""Telling triggers and views that a version of this program made from those of others.
+
+A trigger may differ from the one declared here because another version of this program made it;
+that is no reason to build an index anew, or two installed versions would do so in turns. So
+whoever creates such objects leaves their fingerprint in the file, and whoever opens the file
+compares what is there with that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+
+import apsw
+
+_KEY = "hermes_sessions_made_{what}"
+
+
+def stored(con: apsw.Connection, kind: str) -> dict[str, str]:
+    """Return the name and SQL of all objects of a kind ('trigger', 'view', 'table')."""
+    rows = con.execute("SELECT name, sql FROM main.sqlite_master WHERE type = ?", (kind,))
+    return {str(name): str(sql) for name, sql in rows}
+
+
+def record(con: apsw.Connection, what: str, names: Iterable[str]) -> None:
+    """Note that objects are as they should be now. Runs inside a transaction."""
+    con.execute(
+        "INSERT OR REPLACE INTO state_meta(key, value) VALUES (?, ?)",
+        (_KEY.format(what=what), _digest(con, names)),
+    )
+
+
+def is_ours(con: apsw.Connection, what: str, declared: dict[str, str]) -> bool:
+    """Return whether all objects are there, and just as a version of this program left them."""
+    found = stored(con, "trigger") | stored(con, "view")
+    if not declared.keys() <= found.keys():
+        return False
+    if all(found[name] == sql for name, sql in declared.items()):
+        return True
+    left = con.execute("SELECT value FROM state_meta WHERE key = ?", (_KEY.format(what=what),)).get
+    return left is not None and left == _digest(con, declared)
+
+
+def _digest(con: apsw.Connection, names: Iterable[str]) -> str:
+    found = stored(con, "trigger") | stored(con, "view")
+    text = json.dumps([[name, found.get(name)] for name in sorted(names)])
+    return hashlib.sha256(text.encode()).hexdigest()
