@@ -1,38 +1,89 @@
-"""The only module that runs store work: threads, cancellation, delivery on the screen's side.
+"""The only way from screens and chat to the store: threads, cancellation, delivery, failures.
 
-A question names a group. A newer question of the same group ends the older one: its statements
-are interrupted within milliseconds and its answer is never delivered. Changes open a writer for
-themselves and close it again; everything else goes through one read-only store.
+A widget asks with the type of the answer it expects. The job runs in a thread on a read-only
+store, or with a writer of its own, and the answer comes back as a message of that type. A newer
+question of the same kind cancels the older one: its statements are interrupted within
+milliseconds, and an answer that is already on its way says that it is stale. Whatever goes wrong
+in a job comes back as `Failed`; the browser stays up.
 """
 
 from __future__ import annotations
 
+import logging
+import os
 import threading
+import time
+import traceback
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from textual.message import Message
-from textual.worker import Worker, get_current_worker
+from textual.worker import get_current_worker
 
 from hermes_store.engines.sqlite.watch import Watch
 from hermes_store.errors import DatabaseMissing, DatabaseReadOnly, StoreError
+from hermes_store.version import __version__
 
 if TYPE_CHECKING:
     from textual.dom import DOMNode
 
     from hermes_store.config.settings import Config
     from hermes_store.store import Store
-    from hermes_tui.first_rows import FirstPage, Head
 
-Answer = TypeVar("Answer")
+Value = TypeVar("Value")
 Stopped = Callable[[], bool]
 
 POLL_SECONDS = 0.5
-NOTE_SECONDS = 2.0
-"""How long leaving waits for a search text to be kept."""
+CLOSE_SECONDS = 5.0
+"""How long leaving waits for what is still being written."""
+READ_ONLY = "This browser was opened with --read-only, so nothing can be changed."
+
+log = logging.getLogger("hermes_tui.access")
+
+
+@dataclass(slots=True)
+class Series:
+    """The questions of one kind that one widget has asked."""
+
+    newest: int = 0
+    """The generation of the latest question."""
+
+
+class Answer(Message, Generic[Value]):
+    """What a question was answered with. Each kind of question has a subclass of its own."""
+
+    def __init__(self, value: Value, generation: int, series: Series) -> None:
+        super().__init__()
+        self.value = value
+        self.generation = generation
+        self._series = series
+
+    @property
+    def stale(self) -> bool:
+        """Whether a newer question of the same kind was asked in the meantime."""
+        return self.generation < self._series.newest
+
+
+class Failed(Message):
+    """A question could not be answered; the error is a sentence for the person."""
+
+    def __init__(
+        self, question: type[Answer[Any]], error: StoreError, generation: int, series: Series
+    ) -> None:
+        super().__init__()
+        self.question = question
+        self.error = error
+        self.generation = generation
+        self._series = series
+
+    @property
+    def stale(self) -> bool:
+        """Whether a newer question of the same kind was asked in the meantime."""
+        return self.generation < self._series.newest
 
 
 @dataclass
@@ -40,24 +91,28 @@ class StoreChanged(Message):
     """Somebody wrote to the database."""
 
 
-@dataclass
-class Delivered(Message):
-    """An answer, for whoever asked."""
+class JobQueue:
+    """Runs jobs one after another in a thread of its own, in the order they came."""
 
-    then: Callable[[Any], None]
-    answer: Any
+    def __init__(self, name: str) -> None:
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix=name)
+
+    def submit(self, job: Callable[[], Value]) -> Future[Value]:
+        """Run a job when its turn comes."""
+        return self._threads.submit(job)
+
+    def close(self) -> None:
+        """Take no more jobs; those that came before are still done."""
+        self._threads.shutdown(wait=False)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until everything is done, but not for ever."""
+        done = threading.Thread(target=self._threads.shutdown, daemon=True)
+        done.start()
+        done.join(seconds)
 
 
-class Asks:
-    """What a screen needs to be given answers: mix it in."""
-
-    def on_delivered(self, event: Delivered) -> None:
-        """Hand an answer to the method that waits for it."""
-        event.stop()
-        event.then(event.answer)
-
-
-class Workers:
+class Access:
     """Asks one database, and changes it when told to."""
 
     def __init__(
@@ -66,22 +121,118 @@ class Workers:
         config: Config,
         *,
         read_only: bool = False,
-        first: FirstPage | None = None,
+        reader: Store | None = None,
     ) -> None:
+        """`reader` is a store that is open already."""
         self.database = database
         self.read_only = read_only
         self._config = config
         self._lock = threading.Lock()
-        self._reader: Store | None = first.store if first is not None else None
-        self.head: Head | None = first.head if first is not None else None
-        """The first rows, if they were read beforehand."""
+        self._reader = reader
         self._read_from = self._file()
+        self._series: dict[tuple[int, str], Series] = {}
+        self._queues: list[JobQueue] = []
+        self._notes = self.queue("hermes-note")
         self._watching: threading.Event | None = None
-        self._noting: threading.Thread | None = None
 
     # -- asking ----------------------------------------------------------------------------
 
-    def reader(self) -> Store:
+    def ask(
+        self,
+        node: DOMNode,
+        answer: type[Answer[Value]],
+        job: Callable[[Store, Stopped], Value],
+        *,
+        group: str | None = None,
+        exclusive: bool = True,
+    ) -> None:
+        """Ask the store in the background; the answer is posted to the asking node."""
+        self.run(
+            node, answer, lambda stop: job(self._read(), stop), group=group, exclusive=exclusive
+        )
+
+    def change(
+        self,
+        node: DOMNode,
+        answer: type[Answer[Value]],
+        job: Callable[[Store, Stopped], Value],
+    ) -> None:
+        """Make a change in the background, with a writer of its own that is closed afterwards."""
+
+        def write(stop: Stopped) -> Value:
+            with self._writer() as store:
+                return job(store, stop)
+
+        self.run(node, answer, write, group="change", exclusive=False)
+
+    def run(
+        self,
+        node: DOMNode,
+        answer: type[Answer[Value]],
+        job: Callable[[Stopped], Value],
+        *,
+        group: str | None = None,
+        exclusive: bool = True,
+        queue: JobQueue | None = None,
+    ) -> None:
+        """Run any job in a thread, or in its turn in a queue, and post what comes of it."""
+        kind = group or answer.__qualname__
+        series = self._series.setdefault((id(node), kind), Series())
+        if exclusive:
+            series.newest += 1
+        generation = series.newest
+        cancelled = threading.Event()
+
+        def stopped() -> bool:
+            return cancelled.is_set() or (exclusive and generation < series.newest)
+
+        queued = queue.submit(lambda: job(stopped)) if queue is not None else None
+
+        def work() -> None:
+            worker = get_current_worker()
+            if queued is None and worker.is_cancelled:
+                cancelled.set()
+            message: Message
+            try:
+                value = (
+                    queued.result()
+                    if queued is not None
+                    else job(lambda: worker.is_cancelled or stopped())
+                )
+                message = answer(value, generation, series)
+            except StoreError as error:
+                message = Failed(answer, error, generation, series)
+            # The last resort of a thread: what is not told here would end the whole browser.
+            except Exception as error:
+                message = Failed(answer, self._mistake(error), generation, series)
+            if not worker.is_cancelled and node.is_attached:
+                node.post_message(message)
+
+        node.run_worker(work, thread=True, group=kind, exclusive=exclusive)
+
+    def cancel(self, node: DOMNode, group: str) -> None:
+        """End what a node asked for in a group; its answer is stale."""
+        series = self._series.get((id(node), group))
+        if series is not None:
+            series.newest += 1
+        node.workers.cancel_group(node, group)
+
+    def queue(self, name: str) -> JobQueue:
+        """Return a new queue; leaving waits for what is in it."""
+        queue = JobQueue(name)
+        self._queues.append(queue)
+        return queue
+
+    def _mistake(self, error: Exception) -> StoreError:
+        """Return the sentence for an error that nobody expected, and keep its story."""
+        log.error("A job failed", exc_info=error)
+        path = write_crash_log(error, self.database.parent)
+        more = f" {path} has the details." if path is not None else ""
+        return StoreError(f"That failed because of a mistake in this program.{more}")
+
+    # -- stores ----------------------------------------------------------------------------
+
+    def _read(self) -> Store:
         """Return the store that everybody reads from; DatabaseMissing while there is none."""
         from hermes_store.store import Store
 
@@ -110,89 +261,29 @@ class Workers:
         if stale is not None:
             stale.close()
 
-    def ask(
-        self,
-        node: DOMNode,
-        group: str,
-        job: Callable[[Store, Stopped], Answer],
-        then: Callable[[Answer], None],
-        otherwise: Callable[[StoreError], None],
-        *,
-        exclusive: bool = True,
-    ) -> Worker[None]:
-        """Run a question in a thread and hand its answer, or the trouble, to the asking node."""
-        return self.run(node, group, lambda stop: job(self.reader(), stop), then, otherwise,
-                         exclusive=exclusive)  # fmt: skip
-
-    def change(
-        self,
-        node: DOMNode,
-        job: Callable[[Store, Stopped], Answer],
-        then: Callable[[Answer], None],
-        otherwise: Callable[[StoreError], None],
-    ) -> Worker[None]:
-        """Run a change in a thread, with a writer of its own that is closed afterwards."""
-
-        def write(stop: Stopped) -> Answer:
-            with self._writer() as store:
-                return job(store, stop)
-
-        return self.run(node, "change", write, then, otherwise, exclusive=False)
-
     def _writer(self) -> Store:
         from hermes_store.store import Store
 
         if self.read_only:
-            raise DatabaseReadOnly(
-                "This browser was opened with --read-only, so nothing can be changed."
-            )
+            raise DatabaseReadOnly(READ_ONLY)
         if not self.database.exists():
             raise DatabaseMissing(f"There is no session database at {self.database} yet.")
         return Store(self.database, synchronous=self._config.sessions.durability)
 
-    def run(
-        self,
-        node: DOMNode,
-        group: str,
-        job: Callable[[Stopped], Answer],
-        then: Callable[[Answer], None],
-        otherwise: Callable[[StoreError], None],
-        *,
-        exclusive: bool = True,
-    ) -> Worker[None]:
-        """Run any job in a thread and hand what it returns, or its trouble, to a node."""
-
-        def run() -> None:
-            worker = get_current_worker()
-            delivery: Delivered
-            try:
-                delivery = Delivered(then, job(lambda: worker.is_cancelled))
-            except StoreError as error:
-                delivery = Delivered(otherwise, error)
-            if not worker.is_cancelled and node.is_attached:
-                node.post_message(delivery)
-
-        return node.run_worker(run, thread=True, group=group, exclusive=exclusive)
-
-    def cancel(self, node: DOMNode, group: str) -> None:
-        """End what a node asked for in a group."""
-        node.workers.cancel_group(node, group)
-
     def note_search(self, text: str) -> None:
-        """Keep a search text in the companion file; the session database is not touched."""
+        """Remember a search text; the session database itself is not touched."""
         from hermes_store.engines.sqlite.sidecar import Sidecar
         from hermes_store.marks.saved_searches import SavedSearches
 
         def keep() -> None:
-            companion = Sidecar(self.database)
+            sidecar = Sidecar(self.database)
             # A history that cannot be kept is no reason to disturb anybody.
             with suppress(StoreError):
-                SavedSearches(companion).remember(text)
-            companion.close()
+                SavedSearches(sidecar).remember(text)
+            sidecar.close()
 
         # Not a worker: those end with their screen, and a person is just leaving it.
-        self._noting = threading.Thread(target=keep, name="hermes-note", daemon=True)
-        self._noting.start()
+        self._notes.submit(keep)
 
     # -- watching --------------------------------------------------------------------------
 
@@ -213,9 +304,33 @@ class Workers:
         threading.Thread(target=look, name="hermes-watch", daemon=True).start()
 
     def close(self) -> None:
-        """Stop watching and close the store."""
+        """Stop watching, let queues finish and close the store. Takes a while: use a thread."""
         if self._watching is not None:
             self._watching.set()
-        if self._noting is not None:
-            self._noting.join(NOTE_SECONDS)
+        deadline = time.monotonic() + CLOSE_SECONDS
+        for queue in self._queues:
+            queue.close()
+        for queue in self._queues:
+            queue.wait(max(0.0, deadline - time.monotonic()))
         self.reopen()
+
+
+def write_crash_log(error: Exception, home: Path | None) -> Path | None:
+    """Write an error to a file that only its owner may read, and return where it is.
+
+    A demo's home is gone by the time anybody could look; None keeps the file elsewhere.
+    """
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    text = "".join(traceback.format_exception(error))
+    places = [home / "logs"] if home is not None else []
+    for place in (*places, Path(os.environ.get("TMPDIR", "/tmp"))):
+        path = place / f"hermes-sessions-crash-{stamp}-{os.getpid()}.log"
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
+                file.write(f"hermes-sessions {__version__}\n\n{text}")
+        except OSError:
+            continue
+        return path
+    return None

@@ -7,8 +7,6 @@ import gc
 import os
 import signal
 import threading
-import time
-import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,9 +17,9 @@ from textual.app import App
 from textual.binding import Binding
 from textual.screen import Screen
 
-from hermes_store.version import __version__
-from hermes_tui.access import Workers
+from hermes_tui.access import Access, write_crash_log
 from hermes_tui.browse.screen import BrowseScreen
+from hermes_tui.first_rows import Head
 from hermes_tui.opening import Choice, Opening
 from hermes_tui.presentation import themes
 from hermes_tui.widgets.line_view import STYLES
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from textual.dom import DOMNode
     from textual.driver import Driver
 
-    from hermes_tui.browse.messages import OpenBrowser, OpenChat
     from hermes_tui.chat.screen import ChatScreen
 
 SHEETS = ("app.tcss", "browse.tcss")
@@ -81,7 +78,7 @@ class HermesApp(App[Choice]):
     VERTICAL_BREAKPOINTS = [(0, "-low"), (18, "-high")]  # noqa: RUF012
     BINDINGS = [Binding("ctrl+c", "interrupt", show=False, priority=True)]  # noqa: RUF012
 
-    def __init__(self, office: Workers, opening: Opening) -> None:
+    def __init__(self, access: Access, opening: Opening, head: Head | None = None) -> None:
         sheets = (*SHEETS, "chat.tcss") if opening.chat_first else SHEETS
         super().__init__(
             css_path=[themes.styles_folder() / name for name in sheets],
@@ -90,8 +87,11 @@ class HermesApp(App[Choice]):
             # black.
             ansi_color=True if os.environ.get("NO_COLOR") else None,
         )
-        self._office = office
+        self.access = access
         self._opening = opening
+        self._head = head
+        self._keys = dict(opening.keys)
+        """Other keys for actions, which the settings can change."""
         self.crash_log: Path | None = None
         self._early: list[events.Key] | None = []
         """Keys that came before there was anything to type into; None from then on."""
@@ -101,7 +101,7 @@ class HermesApp(App[Choice]):
             self.register_theme(theme)
         self.theme = opening.theme
         self.stylesheet.set_variables(self.get_css_variables())
-        self.set_keymap(dict(opening.keys))
+        self.set_keymap(self._keys)
 
     def get_driver_class(self) -> type[Driver]:
         """Return what talks to the terminal; an environment that names another is obeyed."""
@@ -169,26 +169,50 @@ class HermesApp(App[Choice]):
         opening = self._opening
         if opening.chat_first and opening.open_chat is not None:
             return self._chat(opening.state.session_id)
-        return BrowseScreen(self._office, opening)
+        return BrowseScreen(self.access, opening, self._keys, self._head)
 
     def _chat(self, session_id: str | None) -> ChatScreen:
         from hermes_tui.chat.screen import ChatScreen
 
         assert self._opening.open_chat is not None
-        return ChatScreen(self._office, self._opening, self._opening.open_chat, session_id)
+        return ChatScreen(self.access, self._opening, self._opening.open_chat, session_id)
 
-    def on_open_chat(self, event: OpenChat) -> None:
+    def on_browse_screen_open_chat(self, event: BrowseScreen.OpenChat) -> None:
         """Open the chat above the browser."""
         self.push_screen(self._chat(event.session_id), event.then)
 
-    def on_open_browser(self, event: OpenBrowser) -> None:
+    def on_chat_screen_open_browser(self, event: ChatScreen.OpenBrowser) -> None:
         """Open the browser above the chat."""
-        screen = BrowseScreen(self._office, self._opening.choosing(event.query))
+        screen = BrowseScreen(self.access, self._opening.choosing(event.query), self._keys)
         self.push_screen(screen, event.then)
 
-    def on_unmount(self) -> None:
-        """Close the store."""
-        self._office.close()
+    async def on_unmount(self) -> None:
+        """Close the store once everything is written, without holding up the screen."""
+        await asyncio.to_thread(self.access.close)
+
+    def action_help(self) -> None:
+        """Show all keys."""
+        from hermes_tui.dialogs.help import HelpScreen
+
+        self.push_screen(HelpScreen(self._keys))
+
+    def action_stats(self) -> None:
+        """Show statistics."""
+        from hermes_tui.dialogs.stats import StatsDialog
+
+        self.push_screen(StatsDialog(self.access, self._opening.clock()))
+
+    def action_settings(self) -> None:
+        """Try themes and keys."""
+        from hermes_tui.dialogs.settings import Settings, SettingsDialog
+
+        def apply(wanted: Settings | None) -> None:
+            if wanted is not None:
+                self._keys.clear()
+                self._keys.update(wanted.keys)
+                self.set_keymap(self._keys)
+
+        self.push_screen(SettingsDialog(self._keys), apply)
 
     def action_interrupt(self) -> None:
         """Leave, as Ctrl+C does everywhere; a selection is copied instead."""
@@ -215,31 +239,10 @@ class HermesApp(App[Choice]):
         if self._exit:
             return  # on the way out Textual mounts nothing more, and parts miss each other
         if self.crash_log is None:  # later errors only follow from the first
-            home = None if self._opening.demo else self._office.database.parent
+            home = None if self._opening.demo else self.access.database.parent
             self.crash_log = write_crash_log(error, home)
         super()._handle_exception(error)
 
     def _print_error_renderables(self) -> None:
         """The command line says where the file is; a page of code helps nobody."""
         self._exit_renderables.clear()
-
-
-def write_crash_log(error: Exception, home: Path | None) -> Path | None:
-    """Write an error to a file that only its owner may read, and return where it is.
-
-    A demo's home is gone by the time anybody could look; None keeps the file elsewhere.
-    """
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    text = "".join(traceback.format_exception(error))
-    places = [home / "logs"] if home is not None else []
-    for place in (*places, Path(os.environ.get("TMPDIR", "/tmp"))):
-        path = place / f"hermes-sessions-crash-{stamp}-{os.getpid()}.log"
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
-                file.write(f"hermes-sessions {__version__}\n\n{text}")
-        except OSError:
-            continue
-        return path
-    return None

@@ -116,12 +116,13 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_tui.presentation",
         "records to text and styled lines, for the command line and the screens",
-        "text charts themes rows details markdown messages",
+        """text line numbers times charts themes rows tree details header empty_list search_results
+        markdown messages""",
     ),
     _row(
         "hermes_tui.widgets",
         "widgets that know nothing of sessions",
-        "cache clipboard field heights status_bar toggles line_view virtual_list",
+        "cache clipboard notice field heights status_bar toggles line_view virtual_list",
     ),
     _row(
         "hermes_tui",
@@ -137,14 +138,14 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_tui.browse",
         "the main screen: search, list and reading pane",
-        """completion list_ids messages search_bar session_list lineage_tree base list_pane
-        search_pane reading_pane changes screen""",
+        """completion search_field search_pane session_list lineage_tree list_pane reading_pane
+        changes key_hints pending screen""",
     ),
     _row(
         "hermes_tui.chat",
         "the chat: screen, turn loop, provider, slash commands, titles, summaries",
         """replies errors endpoint error_translation provider slash_commands summaries auto_title
-        conversation prompt base screen""",
+        conversation conversation_queue commands prompt talk_pane screen""",
     ),
     _row(
         "hermes_tui.demo",

@@ -15,7 +15,7 @@ from pathlib import Path
 from textual.worker import WorkerCancelled
 
 from hermes_store.config.settings import Config, ModelConfig
-from hermes_tui.access import Workers
+from hermes_tui.access import Access
 from hermes_tui.app import HermesApp
 from hermes_tui.chat.prompt import Prompt
 from hermes_tui.cli.common.builtin_chat import conversation_maker
@@ -44,7 +44,7 @@ async def _settle(app: HermesApp, pilot: object) -> None:
 
 async def _take(name: str, keys: list[str], database: Path) -> None:
     opening = Opening(database=database, clock=lambda: NOW, demo=True)
-    app = HermesApp(Workers(database, Config()), opening)
+    app = HermesApp(Access(database, Config()), opening)
     async with app.run_test(size=SIZE) as pilot:
         await _settle(app, pilot)
         for key in keys:
@@ -60,7 +60,7 @@ async def _take_chat(database: Path, base_url: str) -> None:
     config = Config(model=model)
     make = conversation_maker(database, config, {"OPENAI_API_KEY": "demo"}, lambda: NOW)
     opening = Opening(database=database, clock=lambda: NOW, open_chat=make, chat_first=True)
-    app = HermesApp(Workers(database, config), opening)
+    app = HermesApp(Access(database, config), opening)
     async with app.run_test(size=(100, 30)) as pilot:
         await _settle(app, pilot)
         app.screen.query_one(Prompt).replace_text("What did we say about docker?")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hermes_tui.actions import Scope, bindings
-from hermes_tui.presentation import rows
-from hermes_tui.presentation.rows import Branch, Line
+from hermes_tui.presentation import tree
+from hermes_tui.presentation.line import Line
+from hermes_tui.presentation.tree import Branch
 from hermes_tui.widgets.virtual_list import VirtualList
 
 
@@ -37,4 +38,4 @@ class LineageTree(VirtualList):
 
     def item_line(self, index: int, line: int, width: int) -> Line:
         """Return a session as a line."""
-        return rows.branch_line(self._branches[index], width, self.now)
+        return tree.branch_line(self._branches[index], width, self.now)

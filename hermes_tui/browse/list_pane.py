@@ -1,107 +1,123 @@
-"""The list part of the main screen: loading it, keeping it current, sorting and folding it."""
+"""The list pane: loads the conversations, keeps them current, sorts, groups and folds them."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from textual.content import Content
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.getters import query_one
+from textual.message import Message
+from textual.widgets import Static
 
 from hermes_store.errors import DatabaseMissing, StoreError
 from hermes_store.records.listing import Entry, Grouping, Hidden, ListRow, Sort, View
 from hermes_store.records.session import Lineage
 from hermes_store.records.text import clean
 from hermes_store.store import Store
-from hermes_tui.access import Stopped, StoreChanged, Workers
-from hermes_tui.browse.base import BrowseBase
-from hermes_tui.browse.list_ids import Entries
-from hermes_tui.browse.messages import RowsWanted
+from hermes_tui.access import Access, Answer, Failed, Stopped
+from hermes_tui.actions import Scope, bindings
+from hermes_tui.browse.search_pane import Found
+from hermes_tui.browse.session_list import RowsWanted, SessionList
 from hermes_tui.first_rows import FIRST_ROWS, Head, read_head
 from hermes_tui.opening import Opening
-from hermes_tui.presentation import rows as render
+from hermes_tui.presentation import empty_list, tree
+from hermes_tui.presentation.header import Header
+from hermes_tui.widgets.notice import Notice
 
 RETRY_SECONDS = 1.0
 REST = 20
 """A reload of everything may take this part of the time between two."""
 
-Loaded = tuple[Entries, list[ListRow]]
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The whole list, with the rows of its beginning."""
+
+    entries: list[Entry]
+    rows: list[ListRow]
+    hidden: dict[Hidden, int]
+    started: float
+    seconds: float
 
 
-class ListPart(BrowseBase):
-    """Shows the conversations of the store, the newest activity first."""
+class ListPane(Vertical):
+    """Shows the conversations of the store, the newest activity first, or what a search found."""
 
-    def __init__(self, office: Workers, opening: Opening) -> None:
-        super().__init__(office, opening)
-        self.entries = Entries()
+    BINDINGS = bindings(Scope.LIST)
+
+    sessions = query_one(SessionList)
+    empty = query_one("#empty", Static)
+
+    @dataclass
+    class Shown(Message):
+        """The list shows something else than before."""
+
+        text: str
+        """The search text that it answers; an empty one means everything."""
+
+    class LoadedFirst(Message):
+        """The whole list is there for the first time."""
+
+    class HeadRead(Answer[Head]):
+        """The beginning of the list."""
+
+    class AllRead(Answer[Loaded]):
+        """The whole list."""
+
+    class RowsRead(Answer[list[ListRow]]):
+        """Rows that came into sight."""
+
+    class FamilyRead(Answer[tuple[str, Lineage]]):
+        """What is below a conversation."""
+
+    def __init__(self, access: Access, opening: Opening, head: Head | None = None) -> None:
+        super().__init__(id="list")
+        self.access = access
+        self.view = opening.view
         self.hidden: dict[Hidden, int] = {}
         self.missing: StoreError | None = None
         self.not_searched: StoreError | None = None
-        self._number = 0
+        self._clock, self._demo = opening.clock, opening.demo
+        self._wanted = opening.state.session_id
+        """The session to mark once it has come into the list."""
+        self._head = head
+        self._head_at = 0.0
+        self._entries: list[Entry] = []
+        self._searching = False
         self._load_seconds = 0.0
         self._loaded_at: float | None = None
-        self._reload_planned = False
-        self._begun = False
-        self.answered: str | None = None
-        """The search text that the list answers; an empty one means everything."""
-        self._waiting: tuple[str, Callable[[], None]] | None = None
-        """What a person wants to do with the answer to a search text."""
+        self._reading = False
+        self._again = False
 
-    def on_mount(self) -> None:
-        """Show the first rows, and go on once they are painted.
+    def compose(self) -> ComposeResult:
+        """Make the list, and what stands in its place while it is empty."""
+        yield SessionList(self._clock(), id="sessions")
+        yield Static("", id="empty", markup=False)
 
-        Threads that read at the same time would make the first picture take twice as long.
-        """
-        if self.office.head is not None and self._by_activity:
-            self.entries = Entries(self.office.head.entries)
-            self._show_list(self.office.head.rows)
-            self.call_after_refresh(self._begin, self._load_all)
-        else:
-            self._begin(self.load)
-
-    def _begin(self, load: Callable[[], None]) -> None:
-        """Show the marked conversation, read the list, and watch for changes."""
-        self._begun = True
-        self.follow_if_moved()
-        load()
-        self.office.watch(self)
-
-    @property
-    def is_searching(self) -> bool:
-        """Whether the list shows what a search found."""
-        return bool(self.search_bar.text.strip())
-
-    # -- acting on what is listed ----------------------------------------------------------
-
-    def too_early(self, act: Callable[[], None]) -> bool:
-        """Tell whether the list does not show yet what was typed; if so, act when it does.
-
-        Enter right behind the last letter means what that letter finds, not what still stands
-        there.
-        """
-        text = self.search_bar.text
-        if text == self.answered:
-            return False
-        self._waiting = text, act
-        return True
-
-    def answers(self, text: str) -> None:
-        """Take note of what the list answers now, and do what waited for it.
-
-        Who typed on, or opened something else, does not want it any more.
-        """
-        self.answered = text
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None and waiting[0] == text and self.app.screen is self:
-            waiting[1]()
-
-    def forget_what_waits(self) -> None:
-        """Do nothing with an answer to an earlier text."""
-        if self._waiting is not None and self._waiting[0] != self.search_bar.text:
-            self._waiting = None
+    def header(self, found: str | None) -> Header:
+        """Return what the header tells; `found` is how much a search found."""
+        return Header(
+            self.access.database,
+            sum(isinstance(entry, str) for entry in self._entries),
+            self._loaded_at is not None,
+            selected=len(self.sessions.selected),
+            hidden=self.hidden,
+            search=found,
+            demo=self._demo,
+            read_only=self.access.read_only,
+        )
 
     # -- loading ---------------------------------------------------------------------------
+
+    def begin(self) -> bool:
+        """Show the rows that were read beforehand; return whether there were any."""
+        if self._head is None or not self._by_activity:
+            return False
+        self._show_head(self._head)
+        return True
 
     @property
     def _by_activity(self) -> bool:
@@ -110,220 +126,224 @@ class ListPart(BrowseBase):
     def load(self) -> None:
         """Load the list: its head at once where that is possible, then all of it."""
         if self._by_activity:
-            self.ask("list", self._read_head, self._head_read, self._not_loaded)
+            view, now = self.view, self._clock()
+            self.access.ask(self, self.HeadRead, lambda store, _: read_head(store, view, now))
         else:
-            self._load_all()
+            self.load_all()
 
-    def _load_all(self) -> None:
-        self._reload_planned = False
-        self.ask("list", self._read_all, self._all_read, self._not_loaded)
+    def load_all(self) -> None:
+        """Read the whole list; a reading that is under way is always brought to its end first."""
+        if self._reading:
+            self._again = True
+            return
+        self._reading, self._again = True, False
+        view, now = self.view, self._clock()
 
-    def _read_head(self, store: Store, stopped: Stopped) -> Head:
-        return read_head(store, self.view, self.clock())
+        def read(store: Store, stopped: Stopped) -> Loaded:
+            started = time.monotonic()
+            entries = list(_until(stopped, store.lists.entries(view, now=now)))
+            ids = [entry for entry in entries[:FIRST_ROWS] if isinstance(entry, str)]
+            rows = store.lists.rows(ids, now=now)
+            hidden = store.lists.hidden_counts(view)
+            return Loaded(entries, rows, hidden, started, time.monotonic() - started)
 
-    def _read_all(self, store: Store, stopped: Stopped) -> tuple[Loaded, dict[Hidden, int], float]:
-        started, now = time.monotonic(), self.clock()
-        entries = Entries(_until(stopped, store.lists.entries(self.view, now=now)))
-        ids = [entry for entry in entries[:FIRST_ROWS] if isinstance(entry, str)]
-        rows = store.lists.rows(ids, now=now)
-        return (entries, rows), store.lists.hidden_counts(self.view), time.monotonic() - started
+        self.access.ask(self, self.AllRead, read)
 
-    def _head_read(self, head: Head) -> None:
-        self.entries = self.entries.begun_with(
-            [entry for entry in head.entries if isinstance(entry, str)]
-        )
-        self._show_list(head.rows)
+    def on_list_pane_head_read(self, event: HeadRead) -> None:
+        """Show the beginning of the list, and read all of it if it is time."""
+        event.stop()
+        if event.stale:
+            return
+        self._show_head(event.value)
+        self._load_all_in_time()
+
+    def _show_head(self, head: Head) -> None:
+        self._head, self._head_at = head, time.monotonic()
+        self._entries = begun_with(self._entries, head.entries)
+        self._show(head.rows)
+
+    def _load_all_in_time(self) -> None:
+        """Read everything, but rest a while after a long reading."""
         since = time.monotonic() - (self._loaded_at or 0.0)
         pause = REST * self._load_seconds - since
         if pause <= 0:
-            self._load_all()
-        elif not self._reload_planned:
-            self._reload_planned = True
-            self.set_timer(pause, self._load_all)
+            self.load_all()
+        elif not self._again:
+            self._again = True
+            self.set_timer(pause, self._load_if_wanted)
 
-    def _all_read(self, answer: tuple[Loaded, dict[Hidden, int], float]) -> None:
-        (self.entries, rows), self.hidden, self._load_seconds = answer
+    def _load_if_wanted(self) -> None:
+        if self._again:
+            self.load_all()
+
+    def on_list_pane_all_read(self, event: AllRead) -> None:
+        """Show the whole list."""
+        event.stop()
+        if event.stale:
+            return
+        self._reading = False
+        loaded = event.value
+        self._entries, self.hidden, self._load_seconds = (
+            loaded.entries,
+            loaded.hidden,
+            loaded.seconds,
+        )
+        if self._head is not None and self._by_activity and self._head_at > loaded.started:
+            self._entries = begun_with(self._entries, self._head.entries)
         first, self._loaded_at = self._loaded_at is None, time.monotonic()
-        self._show_list(rows)
+        self._show(loaded.rows)
         if first:
-            self.loaded_first()
+            self.post_message(self.LoadedFirst())
+        if self._again:
+            self._again = False
+            self._load_all_in_time()
 
-    def _not_loaded(self, error: StoreError) -> None:
-        self.missing = error
-        if isinstance(error, DatabaseMissing):
+    def on_failed(self, event: Failed) -> None:
+        """Say what could not be read."""
+        event.stop()
+        if event.stale:
+            return
+        if event.question not in (self.HeadRead, self.AllRead):
+            self.post_message(Notice(str(event.error)))
+            return
+        self._reading = False
+        self.missing = event.error
+        if isinstance(event.error, DatabaseMissing):
             # Gone and back between two looks of the watch is no change to it.
             self.set_timer(RETRY_SECONDS, self.load)
-        self.entries, self.hidden = Entries(), {}
+        self._entries, self.hidden = [], {}
         self._loaded_at = time.monotonic()
-        self._show_list([])
+        self._show([])
 
-    def _show_list(self, rows: list[ListRow], *, to_top: bool = False) -> None:
-        if rows:
-            self.missing = None
-        self.sessions.now = self.lineage.now = self.clock()
-        self._number = self.entries.ids
-        if not self.is_searching:
-            self.sessions.show_entries(self.entries, rows, to_top=to_top)
-            self._go_to_wanted()
-        self.show_header()
-        self.show_emptiness()
-        if self._begun:
-            self.follow_if_moved()
-        if not self.is_searching:
-            self.answers(self.search_bar.text)
-
-    def _go_to_wanted(self) -> None:
-        """Mark the session that was marked before, once, if it has come into the list."""
-        wanted = self.opening.state.session_id
-        if wanted is not None and self.sessions.go_to(wanted):
-            self.opening = replace(self.opening, state=replace(self.opening.state, session_id=None))
+    def refresh_list(self) -> None:
+        """Read the list and the rows on screen anew; everything stays where it is."""
+        if self.missing is not None:
+            self.access.reopen()
+        self.sessions.now = self._clock()
+        self.sessions.forget_rows()
+        self.load()
 
     def on_rows_wanted(self, event: RowsWanted) -> None:
         """Read rows that came into sight."""
         event.stop()
-        ids = event.ids
-        self.ask(
-            "rows",
-            lambda store, _: store.lists.rows(ids, now=self.clock()),
-            self.sessions.provide,
-            exclusive=False,
+        ids, now = event.ids, self._clock()
+        self.access.ask(
+            self, self.RowsRead, lambda store, _: store.lists.rows(ids, now=now), exclusive=False
         )
 
-    # -- staying current -------------------------------------------------------------------
-
-    def on_store_changed(self, event: StoreChanged) -> None:
-        """Show what others have written."""
+    def on_list_pane_rows_read(self, event: RowsRead) -> None:
+        """Show rows that came into sight."""
         event.stop()
-        if self.missing is not None:
-            self.office.reopen()
-        self.refresh_list()
+        self.sessions.provide(event.value)
 
-    def refresh_list(self) -> None:
-        """Read the list and the rows on screen anew; everything stays where it is."""
-        self.sessions.now = self.clock()
-        self.sessions.forget_rows()
-        self.load()
+    # -- showing ---------------------------------------------------------------------------
 
-    # -- header and empty states -----------------------------------------------------------
+    def _show(self, rows: Sequence[ListRow], *, to_top: bool = False) -> None:
+        if rows:
+            self.missing = None
+        self.sessions.now = self._clock()
+        if self._searching:
+            return
+        self.sessions.show_entries(self._entries, rows, to_top=to_top)
+        if self._wanted is not None and self.sessions.go_to(self._wanted):
+            self._wanted = None
+        self._show_emptiness()
+        self.post_message(self.Shown(""))
 
-    def show_header(self) -> None:
-        """Say which database this is, how much there is, and how much is hidden."""
-        number = f"{self._number:,}" + ("" if self._loaded_at is not None else "+")
-        noun = "conversation" if number == "1" else "conversations"
-        path = _short(self.office.database)
-        wide = self.size.width >= 72
-        parts: list[tuple[str, str] | str] = []
-        if wide or not self.is_searching:
-            parts.append((" Hermes sessions " if wide else " Hermes ", "$primary bold"))
-        if self.opening.demo:
-            parts.append((" demo ", "$warning bold"))
-        elif wide:
-            parts.append((f" {clean(path)} ", "$foreground-muted"))
-        parts.append(
-            f" {self.figures()}" if not wide and self.is_searching else f"  {number} {noun}"
+    def show_all(self) -> None:
+        """Show the whole list again, after a search."""
+        self._searching, self.not_searched = False, None
+        self._show([], to_top=True)
+
+    def show_found(self, found: Found, *, to_top: bool) -> None:
+        """Show what a search found."""
+        self._searching, self.not_searched = True, None
+        groups = found.result.groups
+        present = {row.id for row in found.rows}
+        self.sessions.show_entries(
+            [group.root_id for group in groups if group.root_id in present],
+            found.rows,
+            {group.root_id: group.hits[0].snippet for group in groups if group.hits},
+            spans=found.result.highlighter,
+            to_top=to_top,
         )
-        if self.sessions.selected:
-            parts.append((f"  {len(self.sessions.selected):,} selected", "$accent bold"))
-        if self.hidden:
-            counts = " · ".join(f"{n:,} {kind.value}" for kind, n in self.hidden.items())
-            total = sum(self.hidden.values())
-            long = f"   +{total:,} hidden: {counts}"
-            parts.append(
-                (long if self.size.width >= 100 else f"  +{total:,} hidden", "$foreground-muted")
-            )
-        if self.office.read_only:
-            parts.append(("   read-only", "$warning"))
-        self.header.update(Content.assemble(*parts))
+        self._show_emptiness()
+        self.post_message(self.Shown(found.text))
+
+    def show_failure(self, text: str, error: StoreError) -> None:
+        """Show nothing, because a search failed."""
+        self._searching, self.not_searched = True, error
+        self.sessions.show_entries([], snippets={}, to_top=True)
+        self._show_emptiness()
+        self.post_message(self.Shown(text))
+
+    def searching(self) -> None:
+        """Take note that a search is under way: what is read meanwhile is not shown."""
+        self._searching = True
+
+    @property
+    def title(self) -> str:
+        """What the list shows, and in which order."""
         order = "" if self.view.sort is Sort.ACTIVITY else f" by {self.view.sort.value}"
         source = f" · {self.view.source}" if self.view.source else ""
-        title = "Results" if self.is_searching else f"Sessions{order}{source}"
-        self.query_one("#list").border_title = clean(title)
+        return "Results" if self._searching else clean(f"Sessions{order}{source}")
 
-    def loaded_first(self) -> None:
-        """Do what can wait until the whole list is there."""
-        raise NotImplementedError
-
-    def figures(self) -> str:
-        """Return how much a search found, for where the search pane has no room to say it."""
-        raise NotImplementedError
-
-    def show_emptiness(self) -> None:
+    def _show_emptiness(self) -> None:
         """Say why there are no rows, and what to do."""
         vacant = self.sessions.count == 0
         self.empty.display = vacant
         self.sessions.display = not vacant
-        if vacant:
-            self.empty.update(self._emptiness())
-
-    def _emptiness(self) -> Content:
-        if self.missing is not None and not isinstance(self.missing, DatabaseMissing):
-            title, text = "This database cannot be read", clean(str(self.missing))
-        elif self.is_searching and self.not_searched is not None:
-            title, text = "This search did not work", clean(str(self.not_searched))
-        elif self.is_searching:
-            title = "No hits"
-            text = "Try fewer or shorter words. Esc clears the search; F1 shows the language."
-        elif self.hidden:
-            title = "Nothing but hidden conversations"
-            text = "Press h in the list to show them."
-        elif self.view.source is not None:
-            title = f"No conversations from {clean(self.view.source)}"
-            text = "Leave --source out to see the others."
-        else:
-            title = "No conversations yet"
-            text = (
-                f"Hermes Agent keeps them in {clean(_short(self.office.database))}. Talk to it, "
-                "and they appear here at once. To see the browser at work, run "
-                "'hermes sessions browse --demo'."
+        if vacant and self._searching and self.missing is None:
+            self.empty.update(empty_list.nothing_found(self.not_searched))
+        elif vacant:
+            database = self.access.database
+            self.empty.update(
+                empty_list.nothing_listed(
+                    self.missing, self.view, database, hidden=bool(self.hidden)
+                )
             )
-        return Content.assemble((f"{title}\n\n", "bold"), (text, "$foreground-muted"))
-
-    def follow_if_moved(self) -> None:
-        """Show the marked conversation on the right if that is another one now."""
-        raise NotImplementedError
 
     # -- sorting, grouping, hiding ---------------------------------------------------------
 
-    def set_view(self, view: View) -> None:
-        """Show the list another way."""
+    def _set_view(self, view: View, sentence: str) -> None:
         self.view = view
-        self.entries = Entries()
-        self._load_all()
+        self._entries, self._head, self._reading = [], None, False
+        self.load_all()
+        self.post_message(Notice(sentence))
 
     def action_sort(self) -> None:
         """Sort by the next criterion."""
         choices = list(Sort)
         chosen = choices[(choices.index(self.view.sort) + 1) % len(choices)]
-        self.set_view(replace(self.view, sort=chosen))
-        self.say(f"Sorted by {chosen.value}.")
+        self._set_view(replace(self.view, sort=chosen), f"Sorted by {chosen.value}.")
 
     def action_group(self) -> None:
         """Group by the next criterion."""
         choices = list(Grouping)
         chosen = choices[(choices.index(self.view.group) + 1) % len(choices)]
-        self.set_view(replace(self.view, group=chosen))
-        self.say(f"Grouped by {chosen.value}." if chosen is not Grouping.NONE else "Not grouped.")
+        said = f"Grouped by {chosen.value}." if chosen is not Grouping.NONE else "Not grouped."
+        self._set_view(replace(self.view, group=chosen), said)
 
     def action_hidden(self) -> None:
         """Show everything, or hide again what is hidden by default."""
         if self.view.shown:
-            self.set_view(replace(self.view, shown=frozenset()))
-            self.say("Cron, sub-agents, archived and empty conversations are hidden.")
+            said = "Cron jobs, sub-agents, archived and empty conversations are hidden."
+            self._set_view(replace(self.view, shown=frozenset()), said)
         else:
-            self.set_view(replace(self.view, shown=frozenset(Hidden)))
-            self.say("Everything is shown.")
+            view = replace(self.view, shown=frozenset(Hidden))
+            self._set_view(view, "All conversations are shown.")
 
     # -- selecting and folding -------------------------------------------------------------
 
     def action_select(self) -> None:
         """Select or unselect the marked conversation."""
         self.sessions.toggle_selected()
-        self.show_header()
+        self.post_message(SessionList.SelectionChanged())
 
     def action_select_all(self) -> None:
         """Select all conversations in the list, or none."""
         self.sessions.select_all()
-        self.show_header()
+        self.post_message(SessionList.SelectionChanged())
 
     def action_unfold(self) -> None:
         """Show what is below the marked conversation."""
@@ -331,15 +351,14 @@ class ListPart(BrowseBase):
         if target is None or target.part or target.row is None or not target.row.foldable:
             return
         root = target.root_id
-        self.ask(
-            "unfold",
-            lambda store, _: store.lineage.tree(root),
-            lambda family: self._unfold(root, family),
-        )
+        self.access.ask(self, self.FamilyRead, lambda store, _: (root, store.lineage.tree(root)))
 
-    def _unfold(self, root_id: str, family: Lineage) -> None:
-        below = [each for each in render.branches(family) if each.session.id != root_id]
-        self.sessions.unfold(root_id, [each._replace(current=False) for each in below])
+    def on_list_pane_family_read(self, event: FamilyRead) -> None:
+        """Show what is below a conversation."""
+        event.stop()
+        root_id, family = event.value
+        below = [each for each in tree.branches(family) if each.session.id != root_id]
+        self.sessions.unfold(root_id, [replace(each, current=False) for each in below])
 
     def action_fold(self) -> None:
         """Hide what is below the marked conversation again."""
@@ -348,15 +367,20 @@ class ListPart(BrowseBase):
             self.sessions.fold(target.root_id)
 
 
+def begun_with(entries: Sequence[Entry], head: Sequence[Entry]) -> list[Entry]:
+    """Return a list with its newest part read anew.
+
+    What stood above the last of the new beginning and is not in it has gone.
+    """
+    fresh = [entry for entry in head if isinstance(entry, str)]
+    known = set(fresh)
+    places = {entry: place for place, entry in enumerate(entries) if entry in known}
+    last = next((places[each] for each in reversed(fresh) if each in places), -1)
+    return [*fresh, *(entry for entry in entries[last + 1 :] if entry not in known)]
+
+
 def _until(stopped: Stopped, entries: Iterator[Entry]) -> Iterator[Entry]:
     for number, entry in enumerate(entries):
         if not number % 1_000 and stopped():
             return
         yield entry
-
-
-def _short(path: Path) -> str:
-    try:
-        return f"~/{path.expanduser().relative_to(Path.home())}"
-    except ValueError:
-        return str(path)

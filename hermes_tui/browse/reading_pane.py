@@ -1,37 +1,44 @@
-"""The right side of the main screen: recap, transcript, lineage and info of the marked row."""
+"""The reading pane: recap, transcript, lineage and info of the marked conversation."""
 
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.getters import query_one
+from textual.message import Message as TextualMessage
+from textual.widget import Widget
+from textual.widgets import Static
 
-from hermes_store.errors import NotFound, StoreError
+from hermes_store.errors import NotFound
 from hermes_store.records.message import Message
 from hermes_store.records.recap import Recap
+from hermes_store.records.search import Hit, Spans
 from hermes_store.records.session import Lineage
 from hermes_store.records.text import clean
 from hermes_store.records.transcript import Outline
 from hermes_store.sessions.files import session_files
 from hermes_store.store import Store
-from hermes_tui.access import Stopped, StoreChanged
-from hermes_tui.browse.base import TABS
-from hermes_tui.browse.search_pane import SearchPart
-from hermes_tui.browse.session_list import SessionList, Target
-from hermes_tui.presentation import details
-from hermes_tui.presentation import rows as render
+from hermes_tui.access import Access, Answer, Failed, Stopped
+from hermes_tui.browse.lineage_tree import LineageTree
+from hermes_tui.browse.session_list import Target
+from hermes_tui.opening import Opening
+from hermes_tui.presentation import details, tree
 from hermes_tui.transcript.page import MessagesWanted
-from hermes_tui.widgets.virtual_list import VirtualList
+from hermes_tui.transcript.view import Transcript
+from hermes_tui.widgets.notice import Notice
 
-if TYPE_CHECKING:
-    from hermes_store.records.search import Spans
-
+TABS = ("recap", "transcript", "lineage", "info")
 AROUND = 40
 """Messages that are read along with the outline of a transcript."""
 
 
-class Page(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Page:
     """A transcript with the messages around the place where it begins."""
 
     outline: Outline
@@ -39,137 +46,230 @@ class Page(NamedTuple):
     matches: array[int]
     spans: Spans | None
     focus: int | None
+    finding: bool
+    """Whether a person looks for something in this conversation alone."""
 
 
-class PanePart(SearchPart):
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What the pane shows: a conversation, and what is searched for in it."""
+
+    target: Target
+    query: str
+    hit: Hit | None
+
+
+class ReadingPane(Vertical):
     """Follows the marked conversation."""
+
+    recap = query_one("#recap-text", Static)
+    transcript = query_one(Transcript)
+    lineage = query_one(LineageTree)
+    info = query_one("#info-text", Static)
+
+    class TabChanged(TextualMessage):
+        """Another page is open."""
+
+    class RecapRead(Answer[Recap]):
+        """What was said last."""
+
+    class PageRead(Answer[Page]):
+        """A transcript."""
+
+    class LineageRead(Answer[Lineage]):
+        """A family tree."""
+
+    class InfoRead(Answer[Content]):
+        """The facts about a conversation."""
+
+    class MessagesRead(Answer[list[Message]]):
+        """Messages that came into sight."""
+
+    class Grown(Answer[tuple[Outline, list[Message]]]):
+        """The end of a conversation that goes on."""
+
+    def __init__(self, access: Access, opening: Opening) -> None:
+        super().__init__(id="pane")
+        self.access = access
+        self.tab = opening.state.tab
+        self.find_text: str | None = None
+        """What a person looks for in this conversation alone."""
+        self._opening = opening
+        self._followed: Followed | None = None
+
+    def compose(self) -> ComposeResult:
+        """Make the pages, of which one is open."""
+        for page in self._pages():
+            page.display = page.id == self.tab
+            yield page
+
+    def _pages(self) -> Iterator[Widget]:
+        yield VerticalScroll(Static("", id="recap-text", markup=False), id="recap")
+        yield Transcript(id="transcript")
+        yield LineageTree(self._opening.clock(), id="lineage")
+        yield VerticalScroll(Static("", id="info-text", markup=False), id="info")
 
     def on_mount(self) -> None:
         """Show which page is open."""
-        self.find_text: str | None = None
-        self._followed: tuple[str, str] | None = None
         # Only when a new text has been laid out is it known where its end is.
         self.watch(self.query_one("#recap"), "virtual_size", self._to_end_of_recap, init=False)
         self.show_tabs()
 
+    def on_resize(self) -> None:
+        """Use the room there is for the names of the pages."""
+        self.show_tabs()
+
+    # -- pages -----------------------------------------------------------------------------
+
+    @property
+    def page(self) -> Widget:
+        """The page that is open."""
+        return self.query_one(f"#{self.tab}")
+
     def show_tabs(self) -> None:
+        """Show the names of the pages, the open one standing out."""
         # Our own words only: a border title is the one place that is parsed as markup.
-        space = " " if self.size.width >= 100 else ""
+        space = " " if self.screen.size.width >= 100 else ""
         names = [
             f"[b reverse]{space}{tab.capitalize()}{space}[/]"
             if tab == self.tab
             else f"[@click=screen.show_tab('{tab}')]{space}{tab.capitalize()}{space}[/]"
             for tab in TABS
         ]
-        self.pane.border_title = "─".join(names)
+        self.border_title = "─".join(names)
 
-    def action_show_tab(self, tab: str) -> None:
+    def show_tab(self, tab: str) -> None:
         """Open another page."""
         self.tab = tab
-        for page in self.pane.children:
+        for page in self.children:
             page.display = page.id == tab
         self.show_tabs()
-        self.follow()
-        self.show_hints()
+        if self._followed is not None:
+            self._ask(self._followed)
+        self.post_message(self.TabChanged())
 
-    def action_next_tab(self) -> None:
-        """Open the next page."""
-        focused = self.pane.has_focus_within
-        self.action_show_tab(TABS[(TABS.index(self.tab) + 1) % len(TABS)])
+    def next_tab(self) -> None:
+        """Open the next page; the keys go with it."""
+        focused = self.has_focus_within
+        self.show_tab(TABS[(TABS.index(self.tab) + 1) % len(TABS)])
         if focused:
-            self.focus_pane()
+            self.page.focus()
 
     # -- following -------------------------------------------------------------------------
 
-    def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
-        """Follow the marked row."""
-        event.stop()
-        if isinstance(event.view, SessionList):
-            self.find_text = None
-            self.follow()
-            self.near_end()
-
-    def follow(self) -> None:
-        """Show the marked conversation on the page that is open."""
-        target = self.sessions.target()
+    def follow(self, target: Target | None, query: str, hit: Hit | None) -> None:
+        """Show a conversation on the page that is open."""
         if target is None:
-            self._clear_pane()
+            self.clear()
             return
-        self._followed = (target.session_id, self.search_bar.text)
-        show = {
-            "recap": self._ask_recap,
-            "transcript": self._ask_transcript,
-            "lineage": self._ask_lineage,
-            "info": self._ask_info,
-        }
-        show[self.tab](target)
+        if self._followed is None or self._followed.target.session_id != target.session_id:
+            self.find_text = None
+        self._followed = Followed(target, query, hit)
+        self._ask(self._followed)
 
-    def follow_if_moved(self) -> None:
-        """Show the marked conversation if that is another one, or is looked for otherwise."""
-        target = self.sessions.target()
-        wanted = (target.session_id, self.search_bar.text) if target is not None else None
-        if wanted is None or wanted != self._followed:
-            self.follow()
+    def follow_if_moved(self, target: Target | None, query: str, hit: Hit | None) -> None:
+        """Show a conversation if that is another one, or is searched for otherwise."""
+        shown = self._followed
+        if (
+            target is None
+            or shown is None
+            or (target.session_id, query) != (shown.target.session_id, shown.query)
+        ):
+            self.follow(target, query, hit)
 
-    def _clear_pane(self) -> None:
+    def find(self, text: str | None) -> None:
+        """Look for something in this conversation alone; None ends that."""
+        self.find_text = text
+        if self._followed is not None:
+            self._ask(self._followed)
+
+    def clear(self) -> None:
+        """Show nothing."""
         self._followed = None
-        self.office.cancel(self, "pane")
+        self.access.cancel(self, "pane")
         self.recap.update("")
         self.info.update("")
         self.transcript.clear()
         self.lineage.clear()
 
-    def _pane_failed(self, error: StoreError) -> None:
-        self._clear_pane()
-        if not isinstance(error, NotFound):
-            self.recap.update(Content.styled(clean(str(error)), "$error"))
+    def _ask(self, shown: Followed) -> None:
+        ask = {
+            "recap": self._ask_recap,
+            "transcript": self._ask_transcript,
+            "lineage": self._ask_lineage,
+            "info": self._ask_info,
+        }
+        ask[self.tab](shown)
 
-    def _ask_recap(self, target: Target) -> None:
+    def on_failed(self, event: Failed) -> None:
+        """Say what went wrong, in the place of what was asked for."""
+        event.stop()
+        if event.stale or event.question is self.Grown:
+            return
+        self.clear()
+        if not isinstance(event.error, NotFound):
+            self.recap.update(Content.styled(clean(str(event.error)), "$error"))
+
+    def _ask_recap(self, shown: Followed) -> None:
+        target, limits = shown.target, self._opening.limits
+
         def read(store: Store, stopped: Stopped) -> Recap:
             session_id = target.session_id if target.part else _tip(store, target)
-            return store.transcripts.quick_recap(session_id, self.opening.limits)
+            return store.transcripts.quick_recap(session_id, limits)
 
-        self.ask("pane", read, self._show_recap, self._pane_failed)
+        self.access.ask(self, self.RecapRead, read, group="pane")
 
-    def _show_recap(self, recap: Recap) -> None:
-        self.recap.update(details.recap(recap))
-        self._to_end_of_recap()
+    def on_reading_pane_recap_read(self, event: RecapRead) -> None:
+        """Show what was said last."""
+        event.stop()
+        if not event.stale:
+            self.recap.update(details.recap(event.value))
+            self._to_end_of_recap()
 
     def _to_end_of_recap(self) -> None:
         self.query_one("#recap").scroll_end(animate=False, immediate=True)
 
-    def _ask_lineage(self, target: Target) -> None:
-        self.ask(
-            "pane",
-            lambda store, _: store.lineage.tree(target.session_id),
-            self._show_lineage,
-            self._pane_failed,
+    def _ask_lineage(self, shown: Followed) -> None:
+        session_id = shown.target.session_id
+        self.access.ask(
+            self, self.LineageRead, lambda store, _: store.lineage.tree(session_id), group="pane"
         )
 
-    def _show_lineage(self, family: Lineage) -> None:
-        self.lineage.show(render.branches(family))
+    def on_reading_pane_lineage_read(self, event: LineageRead) -> None:
+        """Show a family tree."""
+        event.stop()
+        if not event.stale:
+            self.lineage.now = self._opening.clock()
+            self.lineage.show(tree.branches(event.value))
 
-    def _ask_info(self, target: Target) -> None:
+    def _ask_info(self, shown: Followed) -> None:
+        target, folder, now = shown.target, self._opening.sessions_dir, self._opening.clock()
+
         def read(store: Store, stopped: Stopped) -> Content:
-            now = self.clock()
             rows = store.lists.rows([target.root_id], now=now)
-            members = store.lineage.members(target.root_id)
-            chain = [each.session_id for each in store.transcripts.outline(target.root_id).segments]
-            wanted = [target.session_id] if target.part else chain
-            folder = self.opening.sessions_dir
-            files = sum(1 for each in members for _ in session_files(folder, each)) if folder else 0
             if not rows:
                 return Content("")
+            chain = [each.session_id for each in store.transcripts.outline(target.root_id).segments]
+            wanted = [target.session_id] if target.part else chain
+            members = store.lineage.members(target.root_id)
+            files = sum(1 for each in members for _ in session_files(folder, each)) if folder else 0
             sessions = [store.sessions.get(each) for each in wanted]
             return details.info(rows[0], sessions, store.trash.weigh(wanted, now=now), files)
 
-        self.ask("pane", read, self.info.update, self._pane_failed)
+        self.access.ask(self, self.InfoRead, read, group="pane")
+
+    def on_reading_pane_info_read(self, event: InfoRead) -> None:
+        """Show the facts about a conversation."""
+        event.stop()
+        if not event.stale:
+            self.info.update(event.value)
 
     # -- transcript ------------------------------------------------------------------------
 
-    def _ask_transcript(self, target: Target) -> None:
-        text = self.find_text or (self.search_bar.text if self.is_searching else "")
-        hit = self.hit_of(target.root_id) if self.find_text is None else None
+    def _ask_transcript(self, shown: Followed) -> None:
+        target, find_text = shown.target, self.find_text
+        text = find_text or shown.query
+        hit = shown.hit if find_text is None else None
 
         def read(store: Store, stopped: Stopped) -> Page:
             outline = store.transcripts.outline(target.session_id)
@@ -180,18 +280,23 @@ class PanePart(SearchPart):
                     outline, text, cancelled=stopped, typing=True
                 )
             focus = hit.message_id if hit is not None else None
-            if focus is None and self.find_text and matches:
+            if focus is None and find_text and matches:
                 focus = matches[-1]
             if focus is None and target.part:
                 focus = _first_of(outline, target.session_id)
             if hit is not None and not matches:
                 matches = array("q", [hit.message_id])
-            near = _around(outline, focus)
-            return Page(outline, store.messages.by_id(near), matches, spans, focus)
+            near = store.messages.by_id(_around(outline, focus))
+            return Page(outline, near, matches, spans, focus, find_text is not None)
 
-        self.ask("pane", read, self._show_transcript, self._pane_failed)
+        self.access.ask(self, self.PageRead, read, group="pane")
 
-    def _show_transcript(self, page: Page) -> None:
+    def on_reading_pane_page_read(self, event: PageRead) -> None:
+        """Show a transcript."""
+        event.stop()
+        page = event.value
+        if event.stale:
+            return
         self.transcript.show(
             page.outline,
             page.messages,
@@ -199,76 +304,62 @@ class PanePart(SearchPart):
             spans=page.spans,
             focus=page.focus,
         )
-        if self.find_text is not None:
+        if page.finding:
             number = len(page.matches)
-            self.say(f"{number:,} messages match." if number else "Nothing in this conversation.")
+            said = f"{number:,} messages match." if number else "Nothing in this conversation."
+            self.post_message(Notice(said))
 
     def on_messages_wanted(self, event: MessagesWanted) -> None:
         """Read messages that came into sight."""
         event.stop()
-        self.ask(
-            "messages",
-            lambda store, _: store.messages.by_id(event.ids),
-            self.transcript.provide,
-            exclusive=False,
+        ids: Sequence[int] = event.ids
+        self.access.ask(
+            self, self.MessagesRead, lambda store, _: store.messages.by_id(ids), exclusive=False
         )
 
-    def on_store_changed(self, event: StoreChanged) -> None:
+    def on_reading_pane_messages_read(self, event: MessagesRead) -> None:
+        """Show messages that came into sight."""
+        event.stop()
+        self.transcript.provide(event.value)
+
+    def refresh_page(self) -> None:
         """Let an open page grow with its conversation."""
-        target = self.sessions.target()
         outline = self.transcript.outline
-        if target is None:
+        if self._followed is None:
             return
         if self.tab == "recap":
-            self._ask_recap(target)
+            self._ask_recap(self._followed)
         elif self.tab == "transcript" and outline is not None:
-            self.ask(
-                "grow",
+            self.access.ask(
+                self,
+                self.Grown,
                 lambda store, _: store.transcripts.page_end(outline.root_id, outline),
-                self._grow,
-                lambda _: None,
             )
 
-    def _grow(self, page: tuple[Outline, list[Message]]) -> None:
+    def on_reading_pane_grown(self, event: Grown) -> None:
+        """Show what was said meanwhile."""
+        event.stop()
+        outline, messages = event.value
         now = self.transcript.outline
-        if now is not None and now.root_id == page[0].root_id:
-            self.transcript.grow(*page)
+        if not event.stale and now is not None and now.root_id == outline.root_id:
+            self.transcript.grow(outline, messages)
 
-    def _go_to_match(self, direction: int) -> None:
+    def go_to_match(self, direction: int) -> None:
+        """Go to the next match, or the one before, opening the transcript first."""
         if self.tab != "transcript":
-            self.action_show_tab("transcript")
+            self.show_tab("transcript")
             return
         place = self.transcript.next_match(direction)
         if place is None:
-            self.say("No matches in this conversation.")
+            self.post_message(Notice("No matches in this conversation."))
         else:
-            self.pane.border_subtitle = f"match {place[0]:,} of {place[1]:,}"
-
-    def action_next_match(self) -> None:
-        """Go to the next match."""
-        self._go_to_match(1)
-
-    def action_previous_match(self) -> None:
-        """Go to the match before."""
-        self._go_to_match(-1)
-
-    # -- left to the screen ----------------------------------------------------------------
-
-    def focus_pane(self) -> None:
-        """Give the keys to the page that is open."""
-        raise NotImplementedError
-
-    def show_hints(self) -> None:
-        """Show the keys that work now."""
-        raise NotImplementedError
+            self.border_subtitle = f"match {place[0]:,} of {place[1]:,}"
 
 
 def _tip(store: Store, target: Target) -> str:
-    return (
-        target.row.tip_id
-        if target.row is not None
-        else store.transcripts.outline(target.root_id).tip_id
-    )
+    if target.row is not None:
+        return target.row.tip_id
+    return store.transcripts.outline(target.root_id).tip_id
 
 
 def _first_of(outline: Outline, session_id: str) -> int | None:

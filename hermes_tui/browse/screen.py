@@ -1,116 +1,342 @@
-"""The main screen, put together: focus, keys, and leaving it."""
+"""The main screen: puts search pane, list pane and reading pane together."""
 
 from __future__ import annotations
 
-from textual import events, on
-from textual.widget import Widget
-from textual.widgets import Input
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.getters import query_one
+from textual.message import Message
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from hermes_store.records.search import Hit
+from hermes_store.records.text import clean
 from hermes_tui import actions
-from hermes_tui.actions import Scope
-from hermes_tui.browse.changes import ChangePart
+from hermes_tui.access import Access, StoreChanged
+from hermes_tui.actions import Scope, bindings
+from hermes_tui.browse.changes import Changes
+from hermes_tui.browse.key_hints import hints
 from hermes_tui.browse.lineage_tree import LineageTree
-from hermes_tui.browse.messages import OpenChat
-from hermes_tui.browse.session_list import SessionList
-from hermes_tui.opening import Choice, State
+from hermes_tui.browse.list_pane import ListPane
+from hermes_tui.browse.pending import Pending
+from hermes_tui.browse.reading_pane import ReadingPane
+from hermes_tui.browse.search_pane import SearchPane
+from hermes_tui.browse.session_list import SessionList, Target
+from hermes_tui.first_rows import Head
+from hermes_tui.opening import Choice, Opening, State
+from hermes_tui.presentation import header
 from hermes_tui.transcript.view import Transcript
+from hermes_tui.widgets.notice import Notice
+from hermes_tui.widgets.status_bar import StatusBar
 from hermes_tui.widgets.virtual_list import VirtualList
 
 
-class BrowseScreen(ChangePart):
+class BrowseScreen(Screen[Choice]):
     """Conversations on the left, one of them on the right, and a search pane above."""
 
+    BINDINGS = bindings(Scope.ANYWHERE)
+
+    search = query_one(SearchPane)
+    list = query_one(ListPane)
+    reading = query_one(ReadingPane)
+    changes = query_one(Changes)
+    header = query_one("#header", Static)
+    status = query_one(StatusBar)
+
+    @dataclass
+    class OpenChat(Message):
+        """A session is to be continued in the built-in chat."""
+
+        session_id: str
+        then: Callable[[Choice | None], None]
+        """What to do with what the chat was left with."""
+
+    def __init__(
+        self,
+        access: Access,
+        opening: Opening,
+        keys: Mapping[str, str],
+        head: Head | None = None,
+    ) -> None:
+        """`keys` are those that a person has changed; `head` was read beforehand."""
+        super().__init__()
+        self.access = access
+        self.opening = opening
+        self._keys = keys
+        self._head = head
+        self._begun = False
+        self._pending = Pending()
+
+    def compose(self) -> ComposeResult:
+        """Lay out header, search pane, list, reading pane and key line."""
+        with Vertical(id="top"):
+            yield Static("", id="header", markup=False)
+            yield SearchPane(self.access, self.opening.clock)
+        yield ListPane(self.access, self.opening, self._head)
+        yield ReadingPane(self.access, self.opening)
+        yield Changes(self.access, self.opening, self._undo_key)
+        yield StatusBar(id="status")
+
     def on_mount(self) -> None:
-        """Begin in the search pane."""
-        self.search_bar.input.focus()
+        """Show the first rows, and go on once they are painted.
+
+        Threads that read at the same time would make the first picture take twice as long.
+        """
+        self.search.field.focus()
+        if self.opening.state.query:
+            self.search.text = self.opening.state.query
         if self.opening.notice:
             self.notify(self.opening.notice, severity="warning", timeout=12, markup=False)
+        if self.list.begin():
+            self.call_after_refresh(self._begin, self.list.load_all)
+        else:
+            self._begin(self.list.load)
 
-    # -- size ------------------------------------------------------------------------------
+    def _begin(self, load: Callable[[], None]) -> None:
+        """Show the marked conversation, read the list, and watch for changes."""
+        self._begun = True
+        self.reading.follow_if_moved(*self._marked())
+        load()
+        self.access.watch(self)
 
-    def on_resize(self, event: events.Resize) -> None:
+    def _undo_key(self) -> str:
+        # The key that works everywhere: a letter would go into the search field.
+        return actions.key_for("undo-now", self._keys)
+
+    def on_store_changed(self, event: StoreChanged) -> None:
+        """Show what others have written."""
+        event.stop()
+        self.list.refresh_list()
+        self.search.search_later()
+        self.reading.refresh_page()
+
+    def on_resize(self) -> None:
         """Use the room there is."""
         self.show_header()
-        self.show_tabs()
 
-    # -- focus -----------------------------------------------------------------------------
+    # -- telling the person ----------------------------------------------------------------
 
-    def _stops(self) -> list[Widget]:
-        """Return what Tab goes through."""
-        return [self.search_bar.input, self.sessions, self._page()]
+    def say(self, sentence: str, *, error: bool = False) -> None:
+        """Say what was done, in the place of what was said before."""
+        if error:
+            self.notify(clean(sentence), severity="error", timeout=10, markup=False)
+            return
+        self.app.clear_notifications()
+        self.notify(clean(sentence), markup=False)
 
-    def _page(self) -> Widget:
-        return self.query_one(f"#{self.tab}")
+    def on_notice(self, event: Notice) -> None:
+        """Show what a pane has to say."""
+        event.stop()
+        self.say(event.text, error=event.error)
 
-    def focus_pane(self) -> None:
-        """Give the keys to the page that is open."""
-        self._page().focus()
+    def on_changes_done(self, event: Changes.Done) -> None:
+        """Show what was changed."""
+        event.stop()
+        if event.text:
+            self.list.sessions.selected = {}
+            self.say(event.text)
+        self.list.refresh_list()
+        self.search.search_again()
+        self._follow()
+
+    def on_changes_search_chosen(self, event: Changes.SearchChosen) -> None:
+        """Run a saved search."""
+        event.stop()
+        self.search.text = event.text
+        self.search.field.focus()
+
+    def show_header(self) -> None:
+        """Say which database this is, how much there is, and how much is hidden."""
+        found = self.search.figures() if self.search.is_searching else None
+        self.header.update(header.content(self.list.header(found), self.size.width))
+        self.list.border_title = self.list.title
+
+    @on(SessionList.SelectionChanged)
+    def _selection_changed(self, event: SessionList.SelectionChanged) -> None:
+        event.stop()
+        self.show_header()
+
+    # -- between the panes -----------------------------------------------------------------
+
+    def on_search_pane_changed(self, event: SearchPane.Changed) -> None:
+        """Forget what waited for another text; without one, show the whole list again."""
+        event.stop()
+        self._pending.typed(event.text)
+        if self.search.is_searching:
+            self.list.searching()
+        else:
+            self.list.show_all()
+
+    def on_search_pane_shown(self, event: SearchPane.Shown) -> None:
+        """Show what was found; below a dialog everything stays in its place."""
+        event.stop()
+        if event.found.text == self.search.text:
+            to_top = event.found.to_top and self.app.screen is self
+            self.list.show_found(event.found, to_top=to_top)
+
+    def on_search_pane_not_searched(self, event: SearchPane.NotSearched) -> None:
+        """Show nothing; but what answers this text already may stay."""
+        event.stop()
+        if event.text == self._pending.answered:
+            self._answer(event.text)
+        else:
+            self.list.show_failure(event.text, event.error)
+
+    def on_search_pane_rested(self, event: SearchPane.Rested) -> None:
+        """After a pause the most relevant come first, unless the person moved on to read."""
+        event.stop()
+        if not self.list.sessions.cursor and self.app.screen is self:
+            self.search.rank()
+
+    def on_list_pane_shown(self, event: ListPane.Shown) -> None:
+        """Follow what the list shows now."""
+        event.stop()
+        self.show_header()
+        if self.search.is_searching and event.text == self.search.text:
+            self._follow()
+            self._answer(event.text)
+        elif not self.search.is_searching:
+            if self._begun:
+                self.reading.follow_if_moved(*self._marked())
+            self._answer(self.search.text)
+
+    def on_list_pane_loaded_first(self, event: ListPane.LoadedFirst) -> None:
+        """Do what can wait until the whole list is there."""
+        event.stop()
+        self.search.prepare()
+
+    def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
+        """Follow the marked row."""
+        event.stop()
+        if isinstance(event.view, SessionList):
+            self._follow()
+            self.search.load_more(event.view.cursor, event.view.count)
+
+    def _follow(self) -> None:
+        self.reading.follow(*self._marked())
+
+    def _marked(self) -> tuple[Target | None, str, Hit | None]:
+        target = self.list.sessions.target()
+        found = self.search.found
+        hit = found.hit_of(target.root_id) if found is not None and target is not None else None
+        return target, self.search.text if self.search.is_searching else "", hit
+
+    # -- acting on what is listed ----------------------------------------------------------
+
+    def _answer(self, text: str) -> None:
+        self._pending.answer(text, wanted=self.app.screen is self)
+
+    def action_change(self, what: str) -> None:
+        """Change what is marked, or selected, as soon as that is what was typed."""
+        change = self.changes.named(what)
+        if not self._pending.wait_for(self.search.text, lambda: self.action_change(what)):
+            change(self.list.sessions)
+
+    def action_undo(self) -> None:
+        self.changes.undo()
+
+    def action_prune(self) -> None:
+        self.changes.prune()
+
+    def action_trash(self) -> None:
+        self.changes.trash()
+
+    def action_saved_searches(self) -> None:
+        self.changes.saved_searches(self.search.text.strip())
+
+    def on_transcript_copied(self, event: Transcript.Copied) -> None:
+        """Copy a message."""
+        event.stop()
+        self.changes.copy(event.text, f"{len(event.text):,} characters")
+
+    # -- moving about ----------------------------------------------------------------------
 
     def _go_pane(self, step: int) -> None:
-        stops = self._stops()
+        stops: list[Widget] = [self.search.field, self.list.sessions, self.reading.page]
         place = next((i for i, stop in enumerate(stops) if stop.has_focus), 0)
         stop = stops[(place + step) % len(stops)]
-        if stop is self.sessions and not self.sessions.display:
+        if stop is self.list.sessions and not stop.display:
             stop = stops[(place + 2 * step) % len(stops)]
         stop.focus()
 
     def action_next_pane(self) -> None:
-        """Complete what is being typed, or go to the next pane."""
-        if self.search_bar.input.has_focus and self.search_bar.complete():
-            return
-        self._go_pane(1)
+        if not (self.search.field.has_focus and self.search.field.complete()):
+            self._go_pane(1)
 
     def action_previous_pane(self) -> None:
-        """Go to the pane before."""
         self._go_pane(-1)
 
     def action_search(self) -> None:
-        """Go to the search pane."""
-        self.search_bar.input.focus()
+        self.search.field.focus()
 
-    def on_descendant_focus(self) -> None:
-        """Show the keys of the pane that has them now."""
-        self.set_class(self.pane.has_focus_within, "-pane")
-        self.show_hints()
+    def action_list_up(self) -> None:
+        """Mark the conversation above; above the first one, go through earlier searches."""
+        if self._moved_down():
+            self.list.sessions.action_cursor_up()
+        else:
+            self.search.go_in_history(1)
 
+    def action_list_down(self) -> None:
+        """Mark the conversation below, or go back through later searches."""
+        if self.search.in_history and not self._moved_down():
+            self.search.go_in_history(-1)
+        else:
+            self.list.sessions.action_cursor_down()
+
+    def _moved_down(self) -> bool:
+        return self.list.sessions.cursor > self.list.sessions.nearest(0)
+
+    def action_list_page(self, direction: int) -> None:
+        self.list.sessions.move(direction * self.list.sessions.page())
+
+    def action_history(self, step: int) -> None:
+        self.search.go_in_history(step)
+
+    def action_toggle_order(self) -> None:
+        self.search.toggle_order()
+
+    def action_show_tab(self, tab: str) -> None:
+        self.reading.show_tab(tab)
+
+    def action_next_tab(self) -> None:
+        self.reading.next_tab()
+
+    def action_match(self, direction: int) -> None:
+        self.reading.go_to_match(direction)
+
+    @on(ReadingPane.TabChanged)
+    @on(events.ScreenResume)
     def show_hints(self) -> None:
         """Show the keys that work now."""
-        scopes = [Scope.ANYWHERE]
-        if isinstance(self.focused, SessionList):
-            scopes = [Scope.LIST]
-        elif isinstance(self.focused, Transcript):
-            scopes = [Scope.TRANSCRIPT]
-        elif isinstance(self.focused, LineageTree):
-            scopes = [Scope.LINEAGE]
-        overrides = self.key_overrides
-        found = sorted(
-            (action.hint, actions.first_key(keys), action.label)
-            for action, keys in actions.in_force(overrides)
-            if action.hint and action.scope in scopes
-        )
-        hints = [(key, label) for _, key, label in found]
-        if scopes == [Scope.LIST]:
-            hints.insert(0, ("⏎", "resume"))
-        if scopes == [Scope.LINEAGE]:
-            hints.insert(0, ("⏎", "go there"))
-        if scopes == [Scope.ANYWHERE]:
-            hints.append(("F1", "help"))
-        self.status.show(hints)
+        self.status.show(hints(self.focused, self._keys))
+
+    def on_descendant_focus(self) -> None:
+        self.set_class(self.reading.has_focus_within, "-pane")
+        self.show_hints()
+
+    def namespace(self, scope: Scope) -> Widget:
+        """Return the widget that the actions of a scope belong to."""
+        return self.list if scope is Scope.LIST else self
 
     # -- stepping back and leaving ---------------------------------------------------------
 
     def action_back(self) -> None:
         """Step back: clear the search, leave the pane, quit."""
-        if self.pane.has_focus_within:
-            self.sessions.focus()
-        elif self.sessions.selected:
-            self.sessions.select_all()
-            self.show_header()
-        elif self.search_bar.text:
-            self.search_bar.text = ""
-            self.search_bar.input.focus()
-        elif self.sessions.has_focus:
-            self.search_bar.input.focus()
+        sessions = self.list.sessions
+        if self.reading.has_focus_within:
+            sessions.focus()
+        elif sessions.selected:
+            self.list.action_select_all()
+        elif self.search.text:
+            self.search.text = ""
+            self.search.field.focus()
+        elif sessions.has_focus:
+            self.search.field.focus()
         elif self.opening.chooser:
             self.dismiss(None)
         else:
@@ -118,32 +344,30 @@ class BrowseScreen(ChangePart):
 
     def state(self) -> State:
         """Return where the person is."""
-        return State(self.search_bar.text, self.sessions.current_id(), self.tab)
+        return State(self.search.text, self.list.sessions.current_id(), self.reading.tab)
 
     def action_resume(self) -> None:
         """Leave with the marked session."""
-        if self.too_early(self.action_resume):
-            return
-        target = self.sessions.target()
-        if target is None:
-            return
-        self.remember_search()
-        tip = target.row.tip_id if target.row is not None and not target.part else None
-        session_id = tip or target.session_id
-        if self.opening.chooser:
-            self.dismiss(Choice(session_id, self.state()))
-            return
+        if not self._pending.wait_for(self.search.text, self.action_resume):
+            target = self.list.sessions.target()
+            if target is not None:
+                self._resume(target.resumed_id)
+
+    def _resume(self, session_id: str) -> None:
         opening = self.opening
-        if opening.print_id or opening.open_chat is None or opening.is_taken_over():
+        self.search.remember()
+        if opening.chooser:
+            self.dismiss(Choice(session_id, self.state()))
+        elif opening.print_id or opening.open_chat is None or opening.is_taken_over():
             self.app.exit(Choice(session_id, self.state()))
-            return
-        self.post_message(OpenChat(session_id, self._back_from_chat))
+        else:
+            self.post_message(self.OpenChat(session_id, self._back_from_chat))
 
     def _back_from_chat(self, choice: Choice | None) -> None:
         if choice is not None and choice.state.query:
-            self.search_bar.text = choice.state.query
-        self.refresh_list()
-        self.follow()
+            self.search.text = choice.state.query
+        self.list.refresh_list()
+        self._follow()
 
     @on(Input.Submitted, "#query")
     def _submitted(self, event: Input.Submitted) -> None:
@@ -162,29 +386,15 @@ class BrowseScreen(ChangePart):
 
     def _go_to(self, session_id: str) -> None:
         """Mark a session in the list, wherever it is, and show it."""
-        if self.sessions.go_to(session_id):
-            self.sessions.focus()
-            return
-        self.search_bar.text = f"id:{session_id}"
-        self.sessions.focus()
-
-    # -- finding and help ------------------------------------------------------------------
+        if not self.list.sessions.go_to(session_id):
+            self.search.text = f"id:{session_id}"
+        self.list.sessions.focus()
 
     def action_find(self) -> None:
         """Ask what to find in the open conversation."""
         from hermes_tui.dialogs.base import Ask
 
+        dialog = Ask("Find in this conversation", self.reading.find_text or "", "Find")
         self.app.push_screen(
-            Ask("Find in this conversation", self.find_text or "", "Find"), self._find
+            dialog, lambda text: self.reading.find(text or None) if text is not None else None
         )
-
-    def _find(self, text: str | None) -> None:
-        if text is not None:
-            self.find_text = text or None
-            self.follow()
-
-    def action_help(self) -> None:
-        """Show all keys."""
-        from hermes_tui.dialogs.help import HelpScreen
-
-        self.app.push_screen(HelpScreen(self.key_overrides))

@@ -1,25 +1,27 @@
-"""The search part of the main screen: results on every key, order, history, remarks."""
+"""The search pane: searches on every key, and says what was found and how."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
 
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.getters import query_one
+from textual.message import Message
 from textual.timer import Timer
+from textual.widgets import Input, Static
 
 from hermes_store.errors import StoreError
 from hermes_store.records.listing import ListRow
-from hermes_store.records.text import clean, local_day
+from hermes_store.records.search import Hit, Order, Request, SearchResult
+from hermes_store.records.text import clean
 from hermes_store.store import Store
-from hermes_tui.access import Stopped, StoreChanged, Workers
-from hermes_tui.browse.list_pane import ListPart
-from hermes_tui.browse.messages import QueryChanged
-from hermes_tui.opening import Opening
-
-# Loaded with the first search: the first rows should not wait for it.
-if TYPE_CHECKING:
-    from hermes_store.records.search import Hit, Order, SearchResult
+from hermes_tui.access import Access, Answer, Failed, Stopped
+from hermes_tui.browse.search_field import Known, SearchField
+from hermes_tui.presentation import search_results
 
 PAGE = 24
 """Conversations that a search returns at first; more when the end of the list comes near."""
@@ -32,21 +34,69 @@ PAUSE = 0.8
 """Seconds without a key after which results are ranked."""
 
 
-class Found(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Found:
     """A search and what it found."""
 
     text: str
     limit: int
     result: SearchResult
     rows: list[ListRow]
+    to_top: bool
+    """Whether the list should begin at its top again."""
+
+    def hit_of(self, root_id: str) -> Hit | None:
+        """Return the best hit of a conversation."""
+        for group in self.result.groups:
+            if group.root_id == root_id and group.hits:
+                return group.hits[0]
+        return None
 
 
-class SearchPart(ListPart):
-    """SavedSearches while a person types."""
+class SearchPane(Vertical):
+    """Searches while a person types."""
 
-    def __init__(self, office: Workers, opening: Opening) -> None:
-        super().__init__(office, opening)
+    field = query_one(SearchField)
+
+    @dataclass
+    class Changed(Message):
+        """The search text is another one now."""
+
+        text: str
+
+    @dataclass
+    class Shown(Message):
+        """A search was answered."""
+
+        found: Found
+
+    @dataclass
+    class NotSearched(Message):
+        """A search failed."""
+
+        text: str
+        error: StoreError
+
+    class Rested(Message):
+        """The person has not typed for a moment; results could be ranked now."""
+
+    class Results(Answer[Found]):
+        """What a search found."""
+
+    class History(Answer[tuple[str, ...]]):
+        """Earlier searches."""
+
+    class Words(Answer[None]):
+        """The list of words is up to date."""
+
+    class Values(Answer[Known]):
+        """Values of fields that occur in the database."""
+
+    def __init__(self, access: Access, clock: Callable[[], float]) -> None:
+        super().__init__(id="search")
+        self.access = access
         self.found: Found | None = None
+        self._clock = clock
         self._order: Order | None = None
         self._pause: Timer | None = None
         self._history: tuple[str, ...] = ()
@@ -56,55 +106,78 @@ class SearchPart(ListPart):
         self._values_asked = False
         self._again_planned = False
 
-    def on_mount(self) -> None:
-        """Begin with the search text that was given."""
-        if self.opening.state.query:
-            self.search_bar.text = self.opening.state.query
+    def compose(self) -> ComposeResult:
+        """Make the field, the figures beside it and the remarks below."""
+        with Horizontal(id="search-line"):
+            yield SearchField()
+            yield Static("", id="found", markup=False)
+        yield Static("", id="notes", markup=False)
 
-    def loaded_first(self) -> None:
-        """Read earlier searches, then list words. One after the other: each thread that reads
-        has a connection of its own, with memory of its own.
+    @property
+    def text(self) -> str:
+        """What is searched for."""
+        return self.field.value
+
+    @text.setter
+    def text(self, value: str) -> None:
+        self.field.replace_text(value)
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether there is anything to search for."""
+        return bool(self.text.strip())
+
+    def figures(self) -> str:
+        """Return how much was found, for where this pane has no room to say it."""
+        if self.found is None:
+            return "searching …"
+        return search_results.figures(self.found.result).plain
+
+    def _say(self, figures: Content, remarks: Content | None) -> None:
+        self.query_one("#found", Static).update(figures)
+        label = self.query_one("#notes", Static)
+        label.display = remarks is not None
+        label.update(remarks or "")
+
+    def prepare(self) -> None:
+        """Read earlier searches, then list words: one after the other, because each thread that
+        reads has a connection with memory of its own.
         """
-        self.ask(
-            "history", lambda store, _: store.saved_searches.history(), self._learn, lambda _: None
-        )
+        self.access.ask(self, self.History, lambda store, _: store.saved_searches.history())
 
-    def _learn(self, history: tuple[str, ...]) -> None:
-        self._history = history
-        if not self.office.read_only:
-            self.ask("words", _list_words, lambda _: None, lambda _: None)
+    def on_search_pane_history(self, event: History) -> None:
+        """Keep earlier searches, and list words in the background."""
+        event.stop()
+        self._history = event.value
+        if not self.access.read_only:
+            self.access.ask(self, self.Words, _list_words)
+
+    def on_search_pane_values(self, event: Values) -> None:
+        """Offer values that occur."""
+        event.stop()
+        self.field.known = event.value
 
     # -- searching -------------------------------------------------------------------------
 
-    def on_query_changed(self, event: QueryChanged) -> None:
-        """Search for the new text, or show the list again."""
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Search for the new text, or let the whole list be shown again."""
         event.stop()
         if self._pause is not None:
             self._pause.stop()
-        self.forget_what_waits()
-        if not self.is_searching:
-            self.office.cancel(self, "search")
-            self.found = None
-            self.search_bar.say_found(Content(""))
-            self.search_bar.say_notes(None)
-            self._show_list([], to_top=True)
+        self.post_message(self.Changed(self.text))
+        if self.is_searching:
+            self.run(to_top=True)
             return
-        self.run_search(to_top=True)
+        self.access.cancel(self, self.Results.__qualname__)
+        self.found = None
+        self._say(Content(""), None)
 
-    def _complete(self, values: dict[str, tuple[str, ...]]) -> None:
-        self.search_bar.known = values
-
-    def run_search(
-        self, *, limit: int = PAGE, order: Order | None = None, to_top: bool = False
-    ) -> None:
+    def run(self, *, limit: int = PAGE, order: Order | None = None, to_top: bool = False) -> None:
         """Search; a search that is still running is ended."""
-        text = self.search_bar.text
-        wanted = order or self._order
+        text, wanted, now = self.text, order or self._order, self._clock()
         self._searched_at = time.monotonic()
 
         def search(store: Store, stopped: Stopped) -> Found:
-            from hermes_store.records.search import Request
-
             request = Request(
                 text,
                 order=wanted,
@@ -112,51 +185,43 @@ class SearchPart(ListPart):
                 grouped=True,
                 typing=True,
                 cancelled=stopped,
-                now=self.clock(),
+                now=now,
             )
             result = store.search.run(request)
             roots = [group.root_id for group in result.groups]
-            return Found(text, limit, result, store.lists.rows(roots, now=self.clock()))
+            return Found(text, limit, result, store.lists.rows(roots, now=now), to_top)
 
-        self.ask(
-            "search",
-            search,
-            lambda found: self._show(found, to_top),
-            lambda error: self._not_searched(error, text),
-        )
+        self.access.ask(self, self.Results, search)
 
-    def _show(self, found: Found, to_top: bool) -> None:
-        if found.text != self.search_bar.text:
+    def on_search_pane_results(self, event: Results) -> None:
+        """Show what was found."""
+        event.stop()
+        found = event.value
+        if event.stale or found.text != self.text:
             return
-        to_top = to_top and self.app.screen is self  # below a dialog everything stays in its place
-        self.found, self.not_searched = found, None
-        groups = found.result.groups
-        present = {row.id for row in found.rows}
-        snippets = {group.root_id: group.hits[0].snippet for group in groups if group.hits}
-        self.sessions.show_entries(
-            [group.root_id for group in groups if group.root_id in present],
-            found.rows,
-            snippets,
-            spans=found.result.highlighter,
-            to_top=to_top,
-        )
-        self.search_bar.say_found(_figures(found.result))
-        self.search_bar.say_notes(_notes(found.result))
-        self.show_header()
-        self.show_emptiness()
-        self.follow()
+        self.found = found
+        self._say(search_results.figures(found.result), search_results.remarks(found.result))
+        self.post_message(self.Shown(found))
         if not self._values_asked:
             self._values_asked = True
-            self.ask("values", lambda store, _: _values(store), self._complete, lambda _: None)
-        if to_top and self._order is None:
-            self._pause = self.set_timer(PAUSE, self._rank)
-        self.answers(found.text)
+            self.access.ask(self, self.Values, lambda store, _: _values(store))
+        if found.to_top and self._order is None:
+            self._pause = self.set_timer(PAUSE, lambda: self.post_message(self.Rested()))
 
-    def on_store_changed(self, event: StoreChanged) -> None:
-        """Search again now and then while somebody writes; everything stays where it is."""
-        left = SEARCH_AGAIN - (time.monotonic() - self._searched_at)
+    def on_failed(self, event: Failed) -> None:
+        """Say why a search failed; the rest is a nicety that can be done without."""
+        event.stop()
+        if event.question is not self.Results or event.stale:
+            return
+        self.found = None
+        self._say(Content(""), Content.styled(clean(str(event.error)), "$error"))
+        self.post_message(self.NotSearched(self.text, event.error))
+
+    def search_later(self) -> None:
+        """Search again soon, because somebody wrote; everything stays where it is."""
         if self.is_searching and not self._again_planned:
             self._again_planned = True
+            left = SEARCH_AGAIN - (time.monotonic() - self._searched_at)
             self.set_timer(max(left, 0.01), self.search_again)
 
     def search_again(self) -> None:
@@ -165,110 +230,58 @@ class SearchPart(ListPart):
         found = self.found
         if not self.is_searching:
             return
-        if found is not None and found.text == self.search_bar.text:
-            self.run_search(limit=found.limit, order=found.result.order)
+        if found is not None and found.text == self.text:
+            self.run(limit=found.limit, order=found.result.order)
         else:
-            self.run_search(to_top=True)
+            self.run(to_top=True)
 
-    def _not_searched(self, error: StoreError, text: str) -> None:
-        if text != self.search_bar.text:
-            return
-        self.search_bar.say_notes(Content.styled(clean(str(error)), "$error"))
-        if text != self.answered:  # what stands in the list has nothing to do with it
-            self.found, self.not_searched = None, error
-            self.sessions.show_entries([], snippets={}, to_top=True)
-            self.search_bar.say_found(Content(""))
-            self.show_emptiness()
-            self.follow()
-        self.answers(text)
-
-    def _rank(self) -> None:
-        """After a pause the most relevant come first, unless the person moved on to read."""
-        from hermes_store.records.search import Order
-
+    def rank(self) -> None:
+        """Show the most relevant first, unless an order was asked for."""
         found = self.found
         if found is None or found.result.order is not Order.NEWEST:
             return
-        if self.sessions.cursor or self.app.screen is not self:
-            return
         if "sort:" not in found.text and len(found.result.groups) > 1:
-            self.run_search(order=Order.RELEVANCE, to_top=True)
+            self.run(order=Order.RELEVANCE, to_top=True)
 
-    def figures(self) -> str:
-        """Return how much was found."""
-        return _figures(self.found.result).plain if self.found is not None else "searching …"
+    def toggle_order(self) -> None:
+        """Change between newest and most relevant."""
+        shown = self.found.result.order if self.found is not None else Order.NEWEST
+        self._order = Order.NEWEST if shown is Order.RELEVANCE else Order.RELEVANCE
+        if self.is_searching:
+            self.run(to_top=True)
 
-    def near_end(self) -> None:
+    def load_more(self, cursor: int, count: int) -> None:
         """Load more results when the last of those that are there come into sight."""
         found = self.found
         if found is None or found.result.conversations.exact or found.limit >= MAX_PAGE:
             return
-        if self.sessions.cursor >= self.sessions.count - PAGE // 2:
-            self.run_search(limit=found.limit * 4, order=found.result.order)
-
-    def hit_of(self, root_id: str) -> Hit | None:
-        """Return the best hit of a conversation in the results."""
-        if self.found is None:
-            return None
-        for group in self.found.result.groups:
-            if group.root_id == root_id and group.hits:
-                return group.hits[0]
-        return None
-
-    def follow(self) -> None:
-        """Show the marked conversation on the right."""
-        raise NotImplementedError
-
-    def action_toggle_order(self) -> None:
-        """Change between newest and most relevant."""
-        from hermes_store.records.search import Order
-
-        shown = self.found.result.order if self.found is not None else Order.NEWEST
-        self._order = Order.NEWEST if shown is Order.RELEVANCE else Order.RELEVANCE
-        if self.is_searching:
-            self.run_search(to_top=True)
+        if cursor >= count - PAGE // 2:
+            self.run(limit=found.limit * 4, order=found.result.order)
 
     # -- history ---------------------------------------------------------------------------
 
-    def remember_search(self) -> None:
+    def remember(self) -> None:
         """Keep the search text for later, when a person used what it found."""
-        text = self.search_bar.text.strip()
+        text = self.text.strip()
         if not text or self._history[:1] == (text,):
             return
         self._history = (text, *(each for each in self._history if each != text))
-        if not self.office.read_only:
-            self.office.note_search(text)
+        if not self.access.read_only:
+            self.access.note_search(text)
 
-    def action_history(self, step: int) -> None:
+    @property
+    def in_history(self) -> bool:
+        """Whether an earlier search stands in the field."""
+        return self._history_place >= 0
+
+    def go_in_history(self, step: int) -> None:
         """Put an earlier search, or a later one, into the field."""
         if self._history_place < 0:
-            self._draft = self.search_bar.text
+            self._draft = self.text
         place = max(-1, min(self._history_place + step, len(self._history) - 1))
-        if place == self._history_place:
-            return
-        self._history_place = place
-        self.search_bar.text = self._history[place] if place >= 0 else self._draft
-
-    def action_list_up(self) -> None:
-        """Mark the conversation above; above the first one, go through earlier searches."""
-        if self.sessions.cursor == self.sessions.nearest(0) and not self._moved_down():
-            self.action_history(1)
-        else:
-            self.sessions.action_cursor_up()
-
-    def _moved_down(self) -> bool:
-        return self.sessions.cursor > self.sessions.nearest(0)
-
-    def action_list_down(self) -> None:
-        """Mark the conversation below, or go back through later searches."""
-        if self._history_place >= 0 and not self._moved_down():
-            self.action_history(-1)
-        else:
-            self.sessions.action_cursor_down()
-
-    def action_list_page(self, direction: int) -> None:
-        """Mark the conversation a page further."""
-        self.sessions.move(direction * self.sessions.page())
+        if place != self._history_place:
+            self._history_place = place
+            self.text = self._history[place] if place >= 0 else self._draft
 
 
 def _list_words(store: Store, stopped: Stopped) -> None:
@@ -291,51 +304,15 @@ def _list_words(store: Store, stopped: Stopped) -> None:
         time.sleep(WORDS_AT_ONCE)
 
 
-def _values(store: Store) -> dict[str, tuple[str, ...]]:
-    """Return values of fields that occur in the database."""
-    models = tuple(
-        dict.fromkeys(
-            usage.model for usage in store.upkeep.usage_by_model() if _can_be_typed(usage.model)
-        )
-    )
-    tags = tuple(name for name, _ in store.marks.tags() if _can_be_typed(name))
-    return {"model": models, "tag": tags}
+def _values(store: Store) -> Known:
+    models = dict.fromkeys(usage.model for usage in store.upkeep.usage_by_model())
+    tags = (name for name, _ in store.marks.tags())
+    return {
+        "model": tuple(filter(_can_be_typed, models)),
+        "tag": tuple(filter(_can_be_typed, tags)),
+    }
 
 
 def _can_be_typed(name: str | None) -> bool:
-    """Tell whether a stored name may be offered in a field, which shows it as it is."""
+    """Return whether a stored name may be offered in a field, which shows it as it is."""
     return bool(name) and clean(str(name)) == name and not any(map(str.isspace, str(name)))
-
-
-def _figures(result: SearchResult) -> Content:
-    from hermes_store.records.search import Order
-
-    messages, conversations = result.messages, result.conversations
-    said = "message" if messages.number == 1 and messages.exact else "messages"
-    where = "conversation" if conversations.number == 1 and conversations.exact else "conversations"
-    text = f"{messages} {said} in {conversations} {where} · {result.order.value} first"
-    if result.order is Order.RELEVANCE:
-        text = f"{messages} {said} in {conversations} {where} · most relevant first"
-    return Content.styled(text, "$foreground-muted")
-
-
-def _notes(result: SearchResult) -> Content | None:
-    """Return what is worth saying about a search: how it was widened, what was not understood."""
-    from hermes_store.records.search import Severity
-
-    parts: list[tuple[str, str]] = []
-    for step in result.relaxations:
-        parts.append((f"{step.explanation}\n", "$warning"))
-    for remark in result.diagnostics:
-        colour = "$error" if remark.severity is Severity.PROBLEM else "$foreground-muted"
-        parts.append((f"{remark.message}\n", colour))
-    if result.searched_back_to is not None:
-        day = local_day(result.searched_back_to)
-        parts.append((f"Searched back to {day:%d %B %Y}; the rest takes longer.\n", "$warning"))
-    elif result.partial:
-        parts.append(("Stopped before everything was searched.\n", "$warning"))
-    if not parts:
-        return None
-    # What is wrong in three places is said once.
-    said = dict.fromkeys((clean(text), colour) for text, colour in parts)
-    return Content.assemble(*said).rstrip()

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
 
 from textual.geometry import Region
+from textual.message import Message
 from textual.strip import Strip
 
 from hermes_store.records.listing import Entry, Heading, ListRow
-from hermes_tui.actions import Scope, bindings
-from hermes_tui.browse.list_ids import Entries
-from hermes_tui.browse.messages import RowsWanted
-from hermes_tui.presentation import rows as render
-from hermes_tui.presentation.rows import Branch, Line
+from hermes_store.records.search import Snippet, Spans
+from hermes_tui.presentation import rows, tree
+from hermes_tui.presentation.line import Line
+from hermes_tui.presentation.tree import Branch
 from hermes_tui.widgets.cache import Recent
 from hermes_tui.widgets.virtual_list import VirtualList
-
-if TYPE_CHECKING:
-    from hermes_store.records.search import Snippet, Spans
 
 AHEAD = 40
 """Rows that are read before they come into sight."""
 
 
-class Below(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Below:
     """A session that is shown below its conversation."""
 
     root_id: str
@@ -34,7 +32,8 @@ class Below(NamedTuple):
 Item = Entry | Below
 
 
-class Target(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Target:
     """What an action is about: a conversation, or one of its sessions."""
 
     root_id: str
@@ -43,11 +42,24 @@ class Target(NamedTuple):
     part: bool
     """Whether a single session below a conversation is meant."""
 
+    @property
+    def resumed_id(self) -> str:
+        """The session that resuming continues: the newest one of a conversation."""
+        return self.row.tip_id if self.row is not None and not self.part else self.session_id
+
+
+@dataclass
+class RowsWanted(Message):
+    """Rows are on screen that have not been read yet."""
+
+    ids: tuple[str, ...]
+
 
 class SessionList(VirtualList):
     """Conversations, the newest activity first."""
 
-    BINDINGS = bindings(Scope.LIST)
+    class SelectionChanged(Message):
+        """Other conversations are selected now."""
 
     def __init__(self, now: float, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -66,7 +78,7 @@ class SessionList(VirtualList):
     def show_entries(
         self,
         entries: Sequence[Entry],
-        rows: Iterable[ListRow] = (),
+        read: Iterable[ListRow] = (),
         snippets: Mapping[str, Snippet] | None = None,
         *,
         spans: Spans | None = None,
@@ -77,7 +89,7 @@ class SessionList(VirtualList):
         screen_row = self.cursor * self.item_height - round(self.scroll_y)
         self._entries = entries
         self._snippets, self._spans = snippets or {}, spans
-        self._remember(rows)
+        self._remember(read)
         self.item_height = 2 if snippets is not None else 1
         self._lay_out()
         place = self._place_of(marked) if marked is not None else None
@@ -104,14 +116,14 @@ class SessionList(VirtualList):
             self._items = unfolded
         self.set_count(len(self._items))
 
-    def provide(self, rows: Sequence[ListRow]) -> None:
+    def provide(self, read: Sequence[ListRow]) -> None:
         """Take rows that were asked for; those that are gone are not asked for again and again."""
-        self._remember(rows)
-        self._asked.difference_update(row.id for row in rows)
+        self._remember(read)
+        self._asked.difference_update(row.id for row in read)
         self.refresh()
 
-    def _remember(self, rows: Iterable[ListRow]) -> None:
-        for row in rows:
+    def _remember(self, read: Iterable[ListRow]) -> None:
+        for row in read:
             self._rows[row.id] = row
 
     def forget_rows(self) -> None:
@@ -157,8 +169,6 @@ class SessionList(VirtualList):
         return Target(item, item, row, part=False)
 
     def _place_of(self, session_id: str) -> int | None:
-        if isinstance(self._items, Entries):
-            return self._items.place_of(session_id)
         for place, item in enumerate(self._items):
             if item == session_id:
                 return place
@@ -194,6 +204,10 @@ class SessionList(VirtualList):
         else:
             self.selected = {entry: None for entry in self._entries if isinstance(entry, str)}
         self.refresh()
+
+    def chosen(self, target: Target) -> list[str]:
+        """Return the conversations that an action is about: the selected ones, or the marked."""
+        return [*self.selected] or [target.root_id]
 
     def is_unfolded(self, root_id: str) -> bool:
         """Tell whether what is below a conversation is shown."""
@@ -239,20 +253,20 @@ class SessionList(VirtualList):
         """Return one line of an item."""
         item = self._items[index]
         if isinstance(item, Heading):
-            return render.heading_line(item, width)
+            return rows.heading_line(item, width)
         if isinstance(item, Below):
             if line:
                 return []
-            return render.branch_line(item.branch, width, self.now, indent="     ")
+            return tree.branch_line(item.branch, width, self.now, indent="     ")
         row = self._rows.get(item)
         if row is None:
-            return render.placeholder_line(width) if not line else []
+            return rows.placeholder_line(width) if not line else []
         if line:
-            return render.snippet_line(self._snippets.get(item), row.preview, width)
-        state = render.RowState(
+            return rows.snippet_line(self._snippets.get(item), row.preview, width)
+        state = rows.RowState(
             self.now,
             selected=item in self.selected,
             unfolded=item in self._below,
             spans=self._spans,
         )
-        return render.session_line(row, width, state)
+        return rows.session_line(row, width, state)

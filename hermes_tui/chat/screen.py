@@ -1,36 +1,56 @@
-"""The chat screen: slash commands, titles, compression, and leaving."""
+"""The chat screen: talking, slash commands, titles, compression, and leaving.
+
+Everything that touches the conversation goes through one queue, so that two turns never run at
+once; nothing is written on the event loop.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import TextArea
+from textual.getters import query_one
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Static, TextArea
 
 from hermes_store.errors import InvalidInput, StoreError
+from hermes_store.records.session import Session
 from hermes_store.records.text import clean
-from hermes_tui.browse.messages import OpenBrowser
+from hermes_tui.access import Access, Answer, Failed, Stopped
 from hermes_tui.chat import slash_commands
-from hermes_tui.chat.base import ChatBase
+from hermes_tui.chat.commands import Commands
+from hermes_tui.chat.conversation import Conversation, Turn
+from hermes_tui.chat.conversation_queue import ConversationQueue, Open
 from hermes_tui.chat.prompt import Prompt
-from hermes_tui.opening import Choice, State
-from hermes_tui.presentation.text import plural
+from hermes_tui.chat.talk_pane import Heard, TalkPane
+from hermes_tui.opening import Choice, Opening, State
+from hermes_tui.presentation.text import plain
+from hermes_tui.presentation.themes import styles_folder
+from hermes_tui.widgets.notice import Notice
+from hermes_tui.widgets.status_bar import StatusBar
 
-if TYPE_CHECKING:
-    from hermes_store.records.session import Session
-    from hermes_tui.access import Stopped
-    from hermes_tui.chat.conversation import Turn
+HINTS = (
+    ("⏎", "send"),
+    ("⇧⏎", "new line"),
+    ("/", "commands"),
+    ("PgUp", "scroll"),
+    ("Esc", "stop, leave"),
+    ("F1", "help"),
+)
+DURING_ANSWER = ("title", "help", "quit", "export")
+"""Commands that need not wait for the end of an answer."""
 
-HINTS = (("⏎", "say"), ("⇧⏎", "new line"), ("/", "commands"), ("PgUp", "scroll"),
-         ("Esc", "stop, leave"), ("F1", "help"))  # fmt: skip
 
-
-class ChatScreen(ChatBase):
+class ChatScreen(Screen[Choice]):
     """A conversation with a model, and what can be done with it."""
 
+    CSS_PATH = styles_folder() / "chat.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back", priority=True, show=False),
         Binding("f1", "help", "help", show=False),
@@ -40,11 +60,130 @@ class ChatScreen(ChatBase):
         Binding("ctrl+q", "quit", "quit", priority=True, show=False),
     ]
 
-    def on_mount(self) -> None:
-        """Show the keys."""
-        self.status.show(HINTS)
+    header = query_one("#chat-header", Static)
+    talk = query_one(TalkPane)
+    commands = query_one(Commands)
+    note = query_one("#chat-note", Static)
+    offers = query_one("#chat-offers", Static)
+    prompt = query_one(Prompt)
+    status = query_one(StatusBar)
 
-    # -- what was typed --------------------------------------------------------------------
+    @dataclass
+    class OpenBrowser(Message):
+        """A session is to be chosen in the browser."""
+
+        query: str
+        then: Callable[[Choice | None], None]
+        """What to do with the choice."""
+
+    class Prepared(Answer[None]):
+        """The model can be talked to."""
+
+    class Answered(Answer[Turn]):
+        """A turn is over."""
+
+    class HeaderRead(Answer[Session]):
+        """The session, for its title."""
+
+    class Ended(Answer[None]):
+        """The session was closed."""
+
+    def __init__(
+        self, access: Access, opening: Opening, open_: Open, session_id: str | None = None
+    ) -> None:
+        super().__init__()
+        self.access = access
+        self.opening = opening
+        self.session_id = session_id
+        self._queue = ConversationQueue(access, open_, session_id, self._title_found)
+        self._stop = threading.Event()
+        self._heard = Heard()
+        self._text: str | None = None
+        """What was said and is not answered yet."""
+        self.is_answering = False
+
+    def compose(self) -> ComposeResult:
+        """Lay out header, conversation, remarks, field and key line."""
+        yield Static("", id="chat-header", markup=False)
+        yield TalkPane(self.access, self.opening)
+        yield Commands(self.access, self._queue)
+        yield Static("", id="chat-note", markup=False)
+        yield Static("", id="chat-offers", markup=False)
+        yield Prompt(id="chat-prompt")
+        yield StatusBar(id="status")
+
+    def on_mount(self) -> None:
+        """Show where the conversation stood, and begin in the field."""
+        self.prompt.focus()
+        self.offers.display = False
+        self.status.show(HINTS)
+        self._show_session(recap=True)
+        # Loading what talks to the model takes a second; not when the first text is waiting.
+        self._queue.run(self, self.Prepared, lambda talk, _: talk.provider.prepare())
+
+    def on_failed(self, event: Failed) -> None:
+        """Say what went wrong; what was typed must not be lost."""
+        event.stop()
+        if event.question is self.Answered:
+            self._not_answered(event.error)
+        else:
+            self.say(str(event.error), "$error")
+
+    # -- what is on screen -----------------------------------------------------------------
+
+    def _show_session(self, *, recap: bool) -> None:
+        self._show_header(None)
+        self.talk.show(self.session_id, recap=recap)
+        if self.session_id is None:
+            self.say("Say something. /help shows the commands, Esc leaves.")
+        else:
+            self.say("")
+
+    def on_talk_pane_opened(self, event: TalkPane.Opened) -> None:
+        """Show whose session it is."""
+        event.stop()
+        self._show_header(event.session)
+        self.prompt.remember(event.said)
+
+    def _show_header(self, session: Session | None) -> None:
+        title = plain(session.title or session.id) if session is not None else "new session"
+        model = f"  {plain(session.model)}" if session is not None and session.model else ""
+        self.header.update(
+            Content.assemble(
+                (" Hermes chat ", "$primary bold"), f" {title}", (model, "$foreground-muted")
+            )
+        )
+
+    def _title_found(self) -> None:
+        self.call_later(self._refresh_header)
+
+    def _refresh_header(self) -> None:
+        session_id = self.session_id
+        if session_id is not None:
+            self.access.ask(self, self.HeaderRead, lambda store, _: store.sessions.get(session_id))
+
+    def on_chat_screen_header_read(self, event: HeaderRead) -> None:
+        """Show the title as it is now."""
+        event.stop()
+        if not event.stale:
+            self._show_header(event.value)
+
+    def say(self, text: str, style: str = "$foreground-muted") -> None:
+        """Show a remark above the field; an empty one removes it."""
+        self.note.update(Content.styled(clean(text), style))
+        self.note.display = bool(text)
+
+    def on_talk_pane_remark(self, event: TalkPane.Remark) -> None:
+        """Show what goes on while an answer is coming."""
+        event.stop()
+        self.say(event.text)
+
+    def on_notice(self, event: Notice) -> None:
+        """Show what the pane has to say."""
+        event.stop()
+        self.say(event.text, "$error" if event.error else "$foreground-muted")
+
+    # -- talking ---------------------------------------------------------------------------
 
     def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
         """Say it, or do what a command says."""
@@ -52,16 +191,67 @@ class ChatScreen(ChatBase):
         try:
             spoken = slash_commands.parse(event.text)
         except InvalidInput as error:
-            self.failed(error)
+            self.say(str(error), "$error")
             self.prompt.replace_text(event.text)
             return
         if spoken is not None:
             self._do(spoken)
         elif self.is_answering:
-            self.prompt.replace_text(event.text)
-            self.say_note("The answer is still coming; Esc stops it.", "$warning")
+            self._wait_for_answer(event.text)
         else:
-            self.talk(event.text)
+            text = event.text
+            self._answer(lambda talk, heard, stop: talk.say(text, heard, stop), text)
+
+    def _wait_for_answer(self, text: str) -> None:
+        self.prompt.replace_text(text)
+        self.say("The answer is still coming; Esc stops it.", "$warning")
+
+    def _answer(
+        self, job: Callable[[Conversation, Heard, Stopped], Turn], text: str | None
+    ) -> None:
+        """Let an answer appear as it comes."""
+        self.say("…")
+        self._heard = heard = self.talk.listen()
+        self._stop = stop = threading.Event()
+        self._text, self.is_answering = text, True
+        self._queue.run(
+            self,
+            self.Answered,
+            lambda talk, stopped: job(talk, heard, lambda: stop.is_set() or stopped()),
+        )
+
+    def _settle(self) -> None:
+        self.is_answering = False
+        self.session_id = self._heard.session_id or self.session_id
+        self.talk.settle()
+        self.prompt.focus()
+
+    def on_chat_screen_answered(self, event: Answered) -> None:
+        """Show that the answer is whole; compress when the conversation has grown too long."""
+        event.stop()
+        self._settle()
+        self.say("Stopped. What came was kept." if event.value.reply.stopped else "")
+        self._refresh_header()
+        if event.value.full:
+            self._compress("The conversation has grown long; compressing it …")
+
+    def _not_answered(self, error: StoreError) -> None:
+        self._settle()
+        said = self._text is None or self._heard.session_id is not None
+        if not said and self._text is not None and not self.prompt.text:
+            # Nothing was saved yet; what was typed must not be lost.
+            self.prompt.replace_text(self._text)
+        if said:
+            self._refresh_header()
+        self.say(f"{error} /retry asks again." if said else str(error), "$error")
+
+    def stop_answer(self) -> bool:
+        """Stop the answer under way; return whether there was one."""
+        if self.is_answering:
+            self._stop.set()
+        return self.is_answering
+
+    # -- slash commands --------------------------------------------------------------------
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Offer the commands that the text begins to name."""
@@ -70,8 +260,10 @@ class ChatScreen(ChatBase):
         self.offers.display = bool(found)
         parts: list[tuple[str, str]] = []
         for command in found:
-            usage = f"/{command.name} {command.takes}".strip()
-            parts += [(f"  {usage:<20}", "$accent"), (f"{command.about}\n", "$foreground-muted")]
+            parts += [
+                (f"  {command.usage:<20}", "$accent"),
+                (f"{command.about}\n", "$foreground-muted"),
+            ]
         self.offers.update(Content.assemble(*parts).rstrip())
 
     def on_prompt_completed(self, event: Prompt.Completed) -> None:
@@ -84,161 +276,83 @@ class ChatScreen(ChatBase):
 
     def _do(self, spoken: slash_commands.Spoken) -> None:
         jobs: dict[str, Callable[[str], None]] = {
-            "title": self._title,
-            "compress": lambda _: self.compress(),
+            "title": lambda name: self.commands.title(self.session_id, name),
+            "compress": lambda _: self._compress("summarising …"),
             "resume": self._resume,
             "sessions": lambda _: self._browse(""),
             "search": self._browse,
-            "new": lambda _: self._move(None, "A new session begins with what you say next."),
-            "branch": self._branch,
-            "undo": lambda _: self._undo(),
+            "new": lambda _: self._move(None, "A new session starts with what you say next."),
+            "branch": self.commands.branch,
+            "undo": lambda _: self.commands.undo(),
             "retry": lambda _: self._retry(),
-            "export": self._export,
+            "export": lambda name: self.commands.export(self.session_id, name),
             "help": lambda _: self.action_help(),
             "quit": lambda _: self.action_quit(),
         }
-        allowed = ("title", "help", "quit", "export")
-        if self.is_answering and spoken.name not in allowed:
-            self.prompt.replace_text(f"/{spoken.name} {spoken.rest}".rstrip())
-            self.say_note("The answer is still coming; Esc stops it.", "$warning")
-            return
-        jobs[spoken.name](spoken.rest)
-
-    def _work(self, job: Callable[[Stopped], object], then: Callable[[object], None]) -> None:
-        self.office.run(self, "command", job, then, self.failed)
-
-    # -- commands --------------------------------------------------------------------------
-
-    def _title(self, name: str) -> None:
-        if not name:
-            self._work(lambda _: self.talk_partner().title(), self._tell_title)
+        if self.is_answering and spoken.name not in DURING_ANSWER:
+            self._wait_for_answer(f"/{spoken.name} {spoken.rest}".rstrip())
         else:
-            self._work(lambda _: self.talk_partner().set_title(name), self._titled)
+            jobs[spoken.name](spoken.rest)
 
-    def _tell_title(self, title: object) -> None:
-        text = f"The title is “{title}”." if title else "There is no title. /title NAME gives one."
-        self.say_note(text)
+    def on_commands_done(self, event: Commands.Done) -> None:
+        """Tell what a command did."""
+        event.stop()
+        self.say(event.text)
+        self._refresh_header()
 
-    def _titled(self, title: object) -> None:
-        waiting = self.session_id is None
-        later = " as soon as the session exists" if waiting else ""
-        self.say_note(f"The title is “{title}”{later}.")
-        if not waiting:
-            self.refresh_header()
+    def on_commands_moved(self, event: Commands.Moved) -> None:
+        """Show the session that the conversation continues in."""
+        event.stop()
+        self.session_id = event.session_id
+        self._show_session(recap=False)
+        self.say(event.text)
 
-    def refresh_header(self) -> None:
-        """Read the title anew."""
-        session_id = self.session_id
-        if session_id is not None:
-            self.office.ask(
-                self, "header", lambda store, _: store.sessions.get(session_id), self.show_header,
-                self.failed,
-            )  # fmt: skip
+    def on_commands_rewound(self, event: Commands.Rewound) -> None:
+        """Show what is left of the session."""
+        event.stop()
+        self._show_session(recap=False)
+        self.say(event.text)
 
-    def compress(self) -> None:
-        """Put a summary in the place of what was said long ago."""
-        self.say_note("summarising …")
-        self._work(lambda _: self.talk_partner().compress(), self._compressed)
+    def on_commands_resumed(self, event: Commands.Resumed) -> None:
+        """Continue another session."""
+        event.stop()
+        self._move(event.session_id, "")
 
-    def _compressed(self, session: object) -> None:
-        self._moved(session, "The conversation goes on in a shorter form.")
-
-    def _moved(self, session: object, sentence: str) -> None:
-        if TYPE_CHECKING:
-            assert isinstance(session, Session)
-        self.session_id = session.id
-        self.show_session(recap=False)
-        self.say_note(sentence)
-
-    def _branch(self, name: str) -> None:
-        self._work(
-            lambda _: self.talk_partner().branch(name or None),
-            lambda session: self._moved(session, "You go on in a copy of the session."),
-        )
-
-    def _undo(self) -> None:
-        self._work(lambda _: self.talk_partner().undo(), self._undone)
-
-    def _undone(self, removed: object) -> None:
-        self.show_session(recap=False)
-        self.say_note(f"{plural(int(str(removed)), 'message')} taken back.")
+    def _compress(self, sentence: str) -> None:
+        self.say(sentence)
+        self.commands.compress()
 
     def _retry(self) -> None:
         if self.session_id is None:
-            self.say_note("There is nothing to ask again.", "$warning")
+            self.say("There is nothing to ask again.", "$warning")
         else:
-            self._begin(lambda talk, heard, stop: talk.retry(heard, stop), None)
+            self._answer(lambda talk, heard, stop: talk.retry(heard, stop), None)
 
     def _resume(self, name: str) -> None:
-        if not name:
+        if name:
+            self.commands.resume(name)
+        else:
             self._browse("")
-            return
-        self.office.ask(
-            self,
-            "resume",
-            lambda store, _: store.sessions.find_to_resume(name),
-            lambda session: self._move(session.id, ""),
-            self.failed,
-        )
 
     def _move(self, session_id: str | None, sentence: str) -> None:
-        self._end()
+        """Leave the session, and continue another one, or a new one."""
+        self._queue.end(self, self.Ended)
+        self._queue.move_to(session_id)
         self.session_id = session_id
-        if self.conversation is not None:
-            self.conversation.move_to(session_id)
-        self.show_session(recap=True)
+        self._show_session(recap=True)
         if sentence:
-            self.say_note(sentence)
-
-    def _export(self, name: str) -> None:
-        session_id = self.session_id
-        if session_id is None:
-            self.say_note("There is nothing to export yet.", "$warning")
-            return
-        path = Path(name or f"{session_id}.md").expanduser()
-        formats = {".md": "markdown", ".html": "html"}
-        fmt = formats.get(path.suffix.lower(), "jsonl")
-        self.office.ask(
-            self,
-            "export",
-            lambda store, _: store.transfer.export_file(path, fmt, [session_id]),
-            lambda _: self.say_note(f"Written to {clean(str(path.absolute()))}."),
-            self.failed,
-        )
+            self.say(sentence)
 
     def action_help(self) -> None:
         """Show the commands and keys."""
-        lines = [
-            f"/{command.name} {command.takes}".ljust(20) + command.about
-            for command in slash_commands.COMMANDS
-        ]
-        lines += ["", "Enter says it, Shift+Enter or Ctrl+J begins a new line, Up brings back "
-                  "what you said, Esc stops an answer or leaves, PgUp and PgDn scroll, "
-                  "Ctrl+T shows the recap."]  # fmt: skip
-        self.say_note("\n".join(lines))
+        self.say(slash_commands.help_text())
 
     def action_recap(self) -> None:
-        """Show the recap instead of the conversation, or the other way round."""
-        self.recap_box.display = not self.recap_box.display and self.session_id is not None
-        self.transcript.display = not self.recap_box.display
+        self.talk.toggle_recap()
 
     def action_scroll(self, direction: int) -> None:
         """Scroll what was said."""
-        if self.recap_box.display:
-            self.recap_box.scroll_relative(y=direction * 10, animate=False)
-        elif direction < 0:
-            self.transcript.action_page_up()
-        else:
-            self.transcript.action_page_down()
-
-    # -- after an answer -------------------------------------------------------------------
-
-    def after_turn(self, turn: Turn) -> None:
-        """Let a title be found after the first exchange; compress when it gets too long."""
-        self.refresh_header()
-        if turn.full:
-            self.say_note("The conversation has grown long; it is being compressed …")
-            self.compress()
+        self.talk.scroll_page(direction)
 
     # -- leaving ---------------------------------------------------------------------------
 
@@ -249,7 +363,7 @@ class ChatScreen(ChatBase):
         if self.offers.display:
             self.prompt.text = ""
         elif self._above_browser:
-            self._end()
+            self._queue.end(self, self.Ended)
             self.dismiss(None)
         else:
             self.action_quit()
@@ -257,17 +371,17 @@ class ChatScreen(ChatBase):
     def action_quit(self, code: int = 0) -> None:
         """Leave the program."""
         self.stop_answer()
-        self._end()
+        self._queue.end(self, self.Ended)
         session_id = self.session_id
         choice = Choice(session_id, State(), left=True) if session_id else None
         self.app.exit(choice, return_code=code)
 
     def _browse(self, query: str) -> None:
         if self._above_browser:
-            self._end()
+            self._queue.end(self, self.Ended)
             self.dismiss(Choice(self.session_id or "", State(query=query)) if query else None)
-            return
-        self.post_message(OpenBrowser(query, self._chosen))
+        else:
+            self.post_message(self.OpenBrowser(query, self._chosen))
 
     def _chosen(self, choice: Choice | None) -> None:
         if choice is not None and choice.session_id != self.session_id:
@@ -278,16 +392,7 @@ class ChatScreen(ChatBase):
     def _above_browser(self) -> bool:
         return len(self.app.screen_stack) > 1
 
-    def _end(self) -> None:
-        """Close the session; it can be resumed at any time."""
-        if self.conversation is not None:
-            try:
-                self.conversation.end("cli_close")
-            except StoreError as error:
-                self.failed(error)
-
     def on_unmount(self) -> None:
-        """Give back what the conversation holds."""
+        """Give back what the conversation holds, once everything is written."""
         self._stop.set()
-        if self.conversation is not None:
-            self.conversation.close()
+        self._queue.close()

@@ -17,6 +17,11 @@ class Command:
     """What may follow, for people."""
     about: str
 
+    @property
+    def usage(self) -> str:
+        """How it is typed."""
+        return f"/{self.name} {self.takes}".strip()
+
 
 COMMANDS = (
     Command("title", "[name]", "show the title, or give one"),
@@ -33,6 +38,10 @@ COMMANDS = (
     Command("quit", "", "leave"),
 )
 BY_NAME = {command.name: command for command in COMMANDS}
+KEYS = (
+    "Enter sends, Shift+Enter or Ctrl+J starts a new line, Up brings back what you said, Esc "
+    "stops an answer or leaves, PgUp and PgDn scroll, Ctrl+T shows the recap."
+)
 ALIASES = {"exit": "quit", "q": "quit", "compact": "compress", "history": "sessions", "?": "help"}
 
 
@@ -68,3 +77,9 @@ def matching(text: str) -> list[Command]:
     if not text.startswith("/") or " " in text or "\n" in text:
         return []
     return [command for command in COMMANDS if command.name.startswith(text[1:].lower())]
+
+
+def help_text() -> str:
+    """Return all commands and keys."""
+    lines = [command.usage.ljust(20) + command.about for command in COMMANDS]
+    return "\n".join([*lines, "", KEYS])

@@ -11,7 +11,7 @@ from hermes_store.records.sources import known_name
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import complain
 from hermes_tui.cli.common.progress import ProgressLine
-from hermes_tui.presentation.text import plural
+from hermes_tui.presentation.numbers import plural
 
 _BY_ENDING = {".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html"}
 

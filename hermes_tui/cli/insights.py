@@ -11,8 +11,9 @@ from hermes_store.records.sources import describe as source_names
 from hermes_store.records.sources import known_name
 from hermes_store.records.statistics import WEEKDAYS, Insights
 from hermes_tui.cli.common.context import Context
-from hermes_tui.presentation.charts import bar, duration, sparkline
+from hermes_tui.presentation.charts import bar, sparkline
 from hermes_tui.presentation.text import fit, plain
+from hermes_tui.presentation.times import duration
 
 
 def describe(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,8 @@ from hermes_store.records.sources import describe as source_names
 from hermes_store.records.sources import known_name
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import Column
-from hermes_tui.presentation.text import plain, relative_time
+from hermes_tui.presentation.text import plain
+from hermes_tui.presentation.times import age
 
 NOTHING = "No sessions found."
 HIDDEN_SOURCES = ("tool",)
@@ -115,7 +116,7 @@ def _print(context: Context, rows: list[dict[str, Any]], *, profiles: bool) -> N
 
 
 def _cells(context: Context, row: dict[str, Any], titled: bool, profiles: bool) -> list[str]:
-    when = relative_time(row["last_active"], context.now)
+    when = age(row["last_active"], context.now)
     preview = plain(row["preview"])
     if titled:
         cells = [row["title"] or "—", preview, when, row["id"]]

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.progress import ProgressLine
-from hermes_tui.presentation.text import byte_size
+from hermes_tui.presentation.numbers import byte_size
 
 
 def describe(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,9 @@ from hermes_store.records.sources import known_name
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import Column, confirm
 from hermes_tui.cli.common.progress import ProgressLine
-from hermes_tui.presentation.text import byte_size, plain, plural, relative_time
+from hermes_tui.presentation.numbers import byte_size, plural
+from hermes_tui.presentation.text import plain
+from hermes_tui.presentation.times import age as relative_time
 
 DEFAULT_DAYS = 90.0
 SHOWN = 15

@@ -12,7 +12,9 @@ from hermes_store.records.recall import Recalled, RecalledSession
 from hermes_store.records.text import clean
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import complain
-from hermes_tui.presentation.text import plain, plural, relative_time
+from hermes_tui.presentation.numbers import plural
+from hermes_tui.presentation.text import plain
+from hermes_tui.presentation.times import age
 
 if TYPE_CHECKING:
     from hermes_store.search.recall.recall import Summarise
@@ -110,7 +112,7 @@ def _print(context: Context, found: Recalled, *, raw: bool) -> None:
     for place, session in enumerate(found.sessions):
         if place:
             printer.line()
-        when = relative_time(session.last_active, context.now)
+        when = age(session.last_active, context.now)
         figures = f"{session.matches:,} of {plural(session.messages, 'message')}"
         printer.line(
             f"{printer.strong(plain(session.title or '—'))}  {printer.dim(session.session_id)}  "

@@ -25,7 +25,8 @@ from hermes_tui.cli.common.builtin_chat import uses_builtin
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.open_screen import limits
 from hermes_tui.cli.common.output import complain
-from hermes_tui.presentation.text import plain, plural
+from hermes_tui.presentation.numbers import plural
+from hermes_tui.presentation.text import plain
 
 BUILTIN = "--builtin"
 CONTINUE, RESUME = ("-c", "--continue"), ("-r", "--resume")

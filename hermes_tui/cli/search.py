@@ -12,7 +12,8 @@ from hermes_store.search import language
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import complain
 from hermes_tui.cli.list import profile_contexts
-from hermes_tui.presentation.text import local_time, plain, relative_time
+from hermes_tui.presentation.text import plain
+from hermes_tui.presentation.times import age, local_time
 
 NOTHING_FOUND = 1
 
@@ -156,7 +157,7 @@ def _print_head(
 
 
 def _print_line(context: Context, moment: float, role: str, snippet: Snippet) -> None:
-    when = relative_time(moment, context.now)
+    when = age(moment, context.now)
     start = context.printer.dim(f"{when:<11}")
     context.printer.line(f"  {start} {plain(role):<9} {_marked(context, snippet)}")
 

@@ -15,7 +15,8 @@ from hermes_store.records.message import Message
 from hermes_store.records.session import Session
 from hermes_store.records.text import clean
 from hermes_tui.cli.common.context import Context
-from hermes_tui.presentation.text import local_time, plain
+from hermes_tui.presentation.text import plain
+from hermes_tui.presentation.times import local_time
 
 
 def describe(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,9 @@ import argparse
 from hermes_store.errors import DatabaseMissing
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import Column, complain, confirm
-from hermes_tui.presentation.text import byte_size, plain, plural, relative_time
+from hermes_tui.presentation.numbers import byte_size, plural
+from hermes_tui.presentation.text import plain
+from hermes_tui.presentation.times import age
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +57,7 @@ def _list(context: Context) -> int:
             (
                 (
                     str(batch.id),
-                    relative_time(batch.deleted_at, context.now),
+                    age(batch.deleted_at, context.now),
                     ", ".join(batch.titles) or batch.reason,
                     f"{batch.sessions:,}",
                     f"{batch.messages:,}",

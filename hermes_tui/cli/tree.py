@@ -8,7 +8,8 @@ from typing import Any
 from hermes_store.records.edge import Edge
 from hermes_store.records.session import Lineage, LineageNode
 from hermes_tui.cli.common.context import Context
-from hermes_tui.presentation.text import local_time, plain
+from hermes_tui.presentation.text import plain
+from hermes_tui.presentation.times import local_time
 
 _NAMES = {
     Edge.ROOT: "",

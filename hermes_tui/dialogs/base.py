@@ -16,23 +16,23 @@ from textual.widgets import Button, Input, Static
 from hermes_store.errors import StoreError
 from hermes_store.records.text import clean
 from hermes_store.store import Store
-from hermes_tui.access import Asks, Stopped, Workers
+from hermes_tui.access import Access, Answer, Failed, Stopped
 from hermes_tui.presentation.themes import styles_folder
 from hermes_tui.widgets.field import Field
 
 SHEET = styles_folder() / "dialogs.tcss"
 Result = TypeVar("Result")
-Answer = TypeVar("Answer")
+Value = TypeVar("Value")
 
 
-class Dialog(Asks, ModalScreen[Result]):
+class Dialog(ModalScreen[Result]):
     """A question; it is answered with a result, or with None."""
 
     CSS_PATH = SHEET
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "cancel", show=False)]
 
     title_text = ""
-    office: Workers | None = None
+    access: Access | None = None
 
     def compose(self) -> ComposeResult:
         """Put the title above, the buttons below, and the body between them."""
@@ -51,10 +51,16 @@ class Dialog(Asks, ModalScreen[Result]):
         """Yield the buttons, the safe one first."""
         yield Button("Cancel", id="cancel", compact=True)
 
-    def ask(self, job: Callable[[Store, Stopped], Answer], then: Callable[[Answer], None]) -> None:
-        """Ask the store in the background; a newer question ends an older one."""
-        assert self.office is not None
-        self.office.ask(self, "dialog", job, then, self.failed)
+    def ask(self, answer: type[Answer[Value]], job: Callable[[Store, Stopped], Value]) -> None:
+        """Ask the store in the background; a newer question cancels an older one."""
+        assert self.access is not None
+        self.access.ask(self, answer, job, group="dialog")
+
+    def on_failed(self, event: Failed) -> None:
+        """Say what went wrong."""
+        event.stop()
+        if not event.stale:
+            self.failed(event.error)
 
     def failed(self, error: StoreError) -> None:
         """Say what went wrong."""

@@ -12,9 +12,9 @@ from textual.widgets import Button, RadioSet, Static
 from hermes_store.records.text import clean, shorten
 from hermes_store.records.trash import Weight
 from hermes_store.store import Store
-from hermes_tui.access import Stopped, Workers
+from hermes_tui.access import Access, Answer, Stopped
 from hermes_tui.dialogs.base import Dialog
-from hermes_tui.presentation.text import byte_size, plural
+from hermes_tui.presentation.numbers import byte_size, plural
 from hermes_tui.widgets.toggles import Option
 
 NAMES = 6
@@ -39,9 +39,12 @@ class DeleteDialog(Dialog[Delete]):
 
     title_text = "Delete"
 
+    class Weighed(Answer[_Weights]):
+        """How much would go."""
+
     def __init__(
         self,
-        office: Workers,
+        access: Access,
         roots: Sequence[str],
         names: Sequence[str],
         now: float,
@@ -49,7 +52,7 @@ class DeleteDialog(Dialog[Delete]):
         part: str | None = None,
     ) -> None:
         super().__init__()
-        self.office = office
+        self.access = access
         self._roots, self._names, self._now = tuple(roots), names, now
         self._part = part
         self._weights: _Weights | None = None
@@ -73,7 +76,7 @@ class DeleteDialog(Dialog[Delete]):
     def on_mount(self) -> None:
         """Begin on the safe button and count."""
         self.query_one("#cancel").focus()
-        self.ask(self._weigh, self._weighed)
+        self.ask(self.Weighed, self._weigh)
 
     def _weigh(self, store: Store, stopped: Stopped) -> _Weights:
         members: dict[str, None] = {}
@@ -83,8 +86,10 @@ class DeleteDialog(Dialog[Delete]):
         part = store.trash.weigh((self._part,), now=self._now) if self._part is not None else whole
         return _Weights(whole, part)
 
-    def _weighed(self, weights: _Weights) -> None:
-        self._weights = weights
+    def on_delete_dialog_weighed(self, event: Weighed) -> None:
+        """Show how much would go."""
+        event.stop()
+        self._weights = event.value
         self._show()
 
     def on_radio_set_changed(self) -> None:

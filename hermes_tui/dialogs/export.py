@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, RadioSet, Static
 
 from hermes_tui.dialogs.base import Dialog
-from hermes_tui.presentation.text import plural
+from hermes_tui.presentation.numbers import plural
 from hermes_tui.widgets.field import Field
 from hermes_tui.widgets.toggles import Option, Tick
 

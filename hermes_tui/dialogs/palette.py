@@ -33,4 +33,6 @@ class Actions(Provider):
                           help=action.about)  # fmt: skip
 
     async def _run(self, action: Action) -> None:
-        await self.app.run_action(action.action, default_namespace=self.screen)
+        namespace = getattr(self.screen, "namespace", None)
+        node = namespace(action.scope) if callable(namespace) else self.screen
+        await self.app.run_action(action.action, default_namespace=node)

@@ -10,7 +10,7 @@ from textual.widgets import Button, ProgressBar, Static
 
 from hermes_store.errors import StoreError
 from hermes_tui.dialogs.base import Dialog
-from hermes_tui.presentation.rows import safe
+from hermes_tui.presentation.text import plain
 
 DELAY = 0.4
 """Seconds after which work counts as long; a dialog that flashes up only startles."""
@@ -76,7 +76,7 @@ class ProgressDialog(Dialog[None]):
         if work.ended:
             self.dismiss(None)
             return
-        self.query_one("#step", Static).update("stopping …" if work.stopping else safe(work.what))
+        self.query_one("#step", Static).update("stopping …" if work.stopping else plain(work.what))
         self.query_one("#bar", ProgressBar).update(total=work.total or None, progress=work.done)
 
     def action_cancel(self) -> None:

@@ -13,11 +13,12 @@ from hermes_store.errors import InvalidInput, StoreError
 from hermes_store.records.prune import PruneFilter, PrunePlan, PruneRow
 from hermes_store.records.sources import describe, known_name
 from hermes_store.records.text import clean
-from hermes_tui.access import Workers
+from hermes_tui.access import Access, Answer
 from hermes_tui.dialogs.base import Dialog
-from hermes_tui.presentation import rows as render
-from hermes_tui.presentation.rows import Line
-from hermes_tui.presentation.text import byte_size, plural
+from hermes_tui.presentation.line import Line
+from hermes_tui.presentation.numbers import byte_size, plural, short_number
+from hermes_tui.presentation.text import fit, plain
+from hermes_tui.presentation.times import age
 from hermes_tui.widgets.field import Field
 from hermes_tui.widgets.toggles import Tick
 from hermes_tui.widgets.virtual_list import VirtualList
@@ -47,25 +48,28 @@ class PruneList(VirtualList):
     def item_line(self, index: int, line: int, width: int) -> Line:
         """Return a conversation as a line."""
         row = self._rows[index]
-        source = render.safe(describe(row.source).short)
+        source = plain(describe(row.source).short)
         right = (
-            f" {render.age(row.last_active, self._now):>11} {source:<6}"
-            f"{render.number(row.messages):>6} {byte_size(row.bytes):>9}"
+            f" {age(row.last_active, self._now):>11} {source:<6}"
+            f"{short_number(row.messages):>6} {byte_size(row.bytes):>9}"
         )
         if width < 60:
-            right = f" {render.age(row.last_active, self._now, short=True):>8}"
-        name = render.safe(row.title or row.root_id)
-        return [(render.fit(name, width - len(right)), "title"), (right, "age")]
+            right = f" {age(row.last_active, self._now, short=True):>8}"
+        name = plain(row.title or row.root_id)
+        return [(fit(name, width - len(right)), "title"), (right, "age")]
 
 
 class PruneDialog(Dialog[PrunePlan]):
     """Asks which old conversations shall go."""
 
-    title_text = "Clean up"
+    title_text = "Prune"
 
-    def __init__(self, office: Workers, now: float) -> None:
+    class Planned(Answer[PrunePlan]):
+        """What the filter would prune."""
+
+    def __init__(self, access: Access, now: float) -> None:
         super().__init__()
-        self.office = office
+        self.access = access
         self._now = now
         self._plan: PrunePlan | None = None
         self.add_class("wide")
@@ -126,10 +130,14 @@ class PruneDialog(Dialog[PrunePlan]):
         except InvalidInput as error:
             self.failed(error)
             return
-        self.ask(lambda store, _: store.upkeep.plan_prune(chosen, self._now), self._planned)
+        self.ask(self.Planned, lambda store, _: store.upkeep.plan_prune(chosen, self._now))
 
-    def _planned(self, plan: PrunePlan) -> None:
-        self._plan = plan
+    def on_prune_dialog_planned(self, event: Planned) -> None:
+        """Show what the filter would prune."""
+        event.stop()
+        if event.stale:
+            return
+        self._plan = plan = event.value
         self.query_one(PruneList).show(plan.rows)
         parts: list[tuple[str, str] | str] = ["Nothing would go."]
         if plan.rows:

@@ -12,7 +12,7 @@ from textual.widgets import Button, Input, Static
 from hermes_store.records.session import TitleAdvice
 from hermes_store.records.text import clean
 from hermes_store.sessions.titles import MAX_LENGTH
-from hermes_tui.access import Workers
+from hermes_tui.access import Access, Answer
 from hermes_tui.dialogs.base import Dialog
 from hermes_tui.widgets.field import Field
 
@@ -30,9 +30,12 @@ class RenameDialog(Dialog[Rename]):
 
     title_text = "Rename"
 
-    def __init__(self, office: Workers, session_id: str, title: str | None) -> None:
+    class Advised(Answer[TitleAdvice]):
+        """What would become of a title."""
+
+    def __init__(self, access: Access, session_id: str, title: str | None) -> None:
         super().__init__()
-        self.office = office
+        self.access = access
         self._session_id = session_id
         self._title = title or ""
         self._advice = TitleAdvice(title, None, None)
@@ -57,9 +60,15 @@ class RenameDialog(Dialog[Rename]):
         """Find out what would become of this title."""
         event.stop()
         self.ask(
+            self.Advised,
             lambda store, _: store.sessions.advise_title(self._session_id, event.value),
-            self._advise,
         )
+
+    def on_rename_dialog_advised(self, event: Advised) -> None:
+        """Show what would become of the title."""
+        event.stop()
+        if not event.stale:
+            self._advise(event.value)
 
     def _advise(self, advice: TitleAdvice) -> None:
         self._advice = advice

@@ -11,10 +11,10 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
 from hermes_store.records.marks import SavedSearch
-from hermes_tui.access import Workers
+from hermes_tui.access import Access, Answer
 from hermes_tui.dialogs.base import Dialog
-from hermes_tui.presentation import rows
-from hermes_tui.presentation.rows import Line
+from hermes_tui.presentation.line import Line
+from hermes_tui.presentation.text import fit, plain
 from hermes_tui.widgets.field import Field
 from hermes_tui.widgets.virtual_list import VirtualList
 
@@ -56,8 +56,8 @@ class SearchList(VirtualList):
         saved = self.searches[index]
         half = max(8, width // 3)
         return [
-            (rows.fit(rows.safe(saved.name), half), "title"),
-            (rows.fit(f" {rows.safe(saved.text)}", width - half), "dim"),
+            (fit(plain(saved.name), half), "title"),
+            (fit(f" {plain(saved.text)}", width - half), "dim"),
         ]
 
 
@@ -69,9 +69,12 @@ class SavedDialog(Dialog[Use | Keep | Forget]):
     ]
     title_text = "Saved searches"
 
-    def __init__(self, office: Workers, text: str) -> None:
+    class Listed(Answer[tuple[SavedSearch, ...]]):
+        """All saved searches."""
+
+    def __init__(self, access: Access, text: str) -> None:
         super().__init__()
-        self.office = office
+        self.access = access
         self._text = text
 
     def body(self) -> Iterable[Widget]:
@@ -91,9 +94,12 @@ class SavedDialog(Dialog[Use | Keep | Forget]):
 
     def on_mount(self) -> None:
         """Read them."""
-        self.ask(lambda store, _: store.saved_searches.list(), self._show)
+        self.ask(self.Listed, lambda store, _: store.saved_searches.list())
 
-    def _show(self, searches: Sequence[SavedSearch]) -> None:
+    def on_saved_dialog_listed(self, event: Listed) -> None:
+        """Show the saved searches."""
+        event.stop()
+        searches = event.value
         view = self.query_one(SearchList)
         view.show(searches)
         view.display = bool(searches)

@@ -17,8 +17,8 @@ from hermes_store.errors import ConfigError
 from hermes_tui import actions
 from hermes_tui.actions import ACTIONS
 from hermes_tui.dialogs.base import SHEET, Dialog
-from hermes_tui.presentation import rows
-from hermes_tui.presentation.rows import Line
+from hermes_tui.presentation.line import Line
+from hermes_tui.presentation.text import fit
 from hermes_tui.widgets.virtual_list import VirtualList
 
 
@@ -41,8 +41,8 @@ class KeyList(VirtualList):
         keys = " ".join(actions.shown(self.keys.get(action.id, action.keys)))
         changed = action.id in self.keys
         return [
-            (rows.fit(keys, 12), "match" if changed else "title"),
-            (rows.fit(f"{action.about} {action.scope.value}", width - 12), "dim"),
+            (fit(keys, 12), "match" if changed else "title"),
+            (fit(f"{action.about} {action.scope.value}", width - 12), "dim"),
         ]
 
 

@@ -14,11 +14,12 @@ from textual.widgets import Button, Static
 
 from hermes_store.records.sources import describe
 from hermes_store.records.statistics import WEEKDAYS, Insights, Stats
-from hermes_tui.access import Workers
+from hermes_tui.access import Access, Answer
 from hermes_tui.dialogs.base import Dialog
-from hermes_tui.presentation.charts import bar, duration, sparkline
-from hermes_tui.presentation.rows import fit, safe
-from hermes_tui.presentation.text import byte_size, plural
+from hermes_tui.presentation.charts import bar, sparkline
+from hermes_tui.presentation.numbers import byte_size, plural
+from hermes_tui.presentation.text import fit, plain
+from hermes_tui.presentation.times import duration
 
 SPANS = (7, 30, 90, 365)
 NAME = 26
@@ -39,11 +40,14 @@ class StatsDialog(Dialog[None]):
         Binding("left,minus", "span(-1)", "shorter", show=False),
         Binding("right,plus", "span(1)", "longer", show=False),
     ]
-    title_text = "Figures"
+    title_text = "Statistics"
 
-    def __init__(self, office: Workers, now: float) -> None:
+    class Counted(Answer[_Figures]):
+        """All figures of a stretch of time."""
+
+    def __init__(self, access: Access, now: float) -> None:
         super().__init__()
-        self.office = office
+        self.access = access
         self._now = now
         self._span = 1
         self.add_class("wide")
@@ -67,11 +71,17 @@ class StatsDialog(Dialog[None]):
     def _count(self) -> None:
         days = SPANS[self._span]
         self.ask(
+            self.Counted,
             lambda store, _: _Figures(
                 store.upkeep.statistics(), store.upkeep.insights(days=days, now=self._now)
             ),
-            lambda found: self.query_one("#figures", Static).update(figures(found)),
         )
+
+    def on_stats_dialog_counted(self, event: Counted) -> None:
+        """Show the figures."""
+        event.stop()
+        if not event.stale:
+            self.query_one("#figures", Static).update(figures(event.value))
 
     def action_span(self, step: int) -> None:
         """Look at a shorter or longer stretch of time."""
@@ -121,7 +131,7 @@ def figures(found: _Figures) -> Content:
     if habits.notable:
         parts.append(("Notable\n", "$primary bold"))
         for each in habits.notable:
-            name = safe(each.title or each.session_id)
+            name = plain(each.title or each.session_id)
             parts += [f"  {fit(each.kind, 22)}", (f"{name}\n", "$foreground-muted")]
     return Content.assemble(*parts).rstrip()
 
@@ -137,7 +147,7 @@ def _bars(title: str, pairs: Sequence[tuple[str, int]]) -> list[Part]:
     parts: list[Part] = [(f"{title}\n", "$primary bold")]
     for name, number in pairs[:12]:
         parts += [
-            f"  {fit(safe(name), NAME)} ",
+            f"  {fit(plain(name), NAME)} ",
             (bar(number / top), "$success"),
             f" {number:,}\n",
         ]

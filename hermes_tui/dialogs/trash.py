@@ -11,11 +11,12 @@ from textual.widget import Widget
 from textual.widgets import Button, Static
 
 from hermes_store.records.trash import TrashBatch
-from hermes_tui.access import Workers
+from hermes_tui.access import Access, Answer
 from hermes_tui.dialogs.base import Confirm, Dialog
-from hermes_tui.presentation import rows
-from hermes_tui.presentation.rows import Line
-from hermes_tui.presentation.text import byte_size, plural
+from hermes_tui.presentation.line import Line
+from hermes_tui.presentation.numbers import byte_size, plural
+from hermes_tui.presentation.text import fit, plain
+from hermes_tui.presentation.times import age
 from hermes_tui.widgets.virtual_list import VirtualList
 
 
@@ -53,17 +54,17 @@ class TrashList(VirtualList):
     def item_line(self, index: int, line: int, width: int) -> Line:
         """Return a batch as a line."""
         batch = self._batches[index]
-        names = ", ".join(rows.safe(title) for title in batch.titles[:5])
+        names = ", ".join(plain(title) for title in batch.titles[:5])
         more = len(batch.titles) - 5
         if more > 0:
             names += f" and {more:,} more"
         right = (
-            f"  {batch.reason:<8} {rows.age(batch.deleted_at, self._now):>10}"
+            f"  {batch.reason:<8} {age(batch.deleted_at, self._now):>10}"
             f" {plural(batch.messages, 'message'):>15} {byte_size(batch.bytes):>9}"
         )
         if width < 70:
-            right = f" {rows.age(batch.deleted_at, self._now, short=True):>6}"
-        return [(rows.fit(names, width - len(right)), "title"), (right, "age")]
+            right = f" {age(batch.deleted_at, self._now, short=True):>6}"
+        return [(fit(names, width - len(right)), "title"), (right, "age")]
 
 
 class TrashDialog(Dialog[Restore | Purge]):
@@ -75,9 +76,12 @@ class TrashDialog(Dialog[Restore | Purge]):
     ]
     title_text = "Trash"
 
-    def __init__(self, office: Workers, now: float) -> None:
+    class Listed(Answer[tuple[tuple[TrashBatch, ...], int]]):
+        """What is in the trash, and its size."""
+
+    def __init__(self, access: Access, now: float) -> None:
         super().__init__()
-        self.office = office
+        self.access = access
         self._now = now
         self.add_class("wide")
 
@@ -96,10 +100,12 @@ class TrashDialog(Dialog[Restore | Purge]):
     def on_mount(self) -> None:
         """Read what is in it."""
         self.query_one(TrashList).focus()
-        self.ask(lambda store, _: (store.trash.list(), store.trash.size()), self._show)
+        self.ask(self.Listed, lambda store, _: (store.trash.list(), store.trash.size()))
 
-    def _show(self, found: tuple[tuple[TrashBatch, ...], int]) -> None:
-        batches, size = found
+    def on_trash_dialog_listed(self, event: Listed) -> None:
+        """Show what is in the trash."""
+        event.stop()
+        batches, size = event.value
         self.query_one(TrashList).show(batches)
         text = "The trash is empty."
         if batches:

@@ -21,14 +21,3 @@ def sparkline(values: Iterable[int]) -> str:
     numbers = list(values)
     top = max(numbers, default=0)
     return "".join(_LEVELS[round(n / top * 7)] if n else "·" for n in numbers)
-
-
-def duration(seconds: float) -> str:
-    """Return a length of time in the unit that fits."""
-    if seconds < 60:
-        return f"{seconds:.0f}s"
-    if seconds < 3_600:
-        return f"{seconds / 60:.0f}m"
-    if seconds < 86_400:
-        return f"{seconds // 3_600:.0f}h {seconds % 3_600 // 60:.0f}m"
-    return f"{seconds / 86_400:.1f}d"

@@ -12,8 +12,9 @@ from hermes_store.records.session import Session
 from hermes_store.records.sources import describe
 from hermes_store.records.text import clean, local_day
 from hermes_store.records.trash import Weight
-from hermes_tui.presentation.rows import EDGE_NAMES, safe
-from hermes_tui.presentation.text import byte_size, plural
+from hermes_tui.presentation.numbers import byte_size, plural
+from hermes_tui.presentation.text import plain
+from hermes_tui.presentation.tree import EDGE_NAMES
 
 Part = tuple[str, str] | str
 
@@ -42,11 +43,11 @@ def info(row: ListRow, sessions: Sequence[Session], weight: Weight, files: int) 
     tip, root = sessions[-1], sessions[0]
     source = describe(row.source)
     lines: list[tuple[str, str]] = [
-        ("Title", safe(row.title or "none")),
-        ("Status", row.status.value + (f" ({safe(tip.end_reason)})" if tip.end_reason else "")),
-        ("Id", safe(tip.id)),
-        ("Source", safe(source.label) + (f", {safe(root.user_id)}" if root.user_id else "")),
-        ("Model", safe(tip.model or "not recorded")),
+        ("Title", plain(row.title or "none")),
+        ("Status", row.status.value + (f" ({plain(tip.end_reason)})" if tip.end_reason else "")),
+        ("Id", plain(tip.id)),
+        ("Source", plain(source.label) + (f", {plain(root.user_id)}" if root.user_id else "")),
+        ("Model", plain(tip.model or "not recorded")),
         ("Started", _moment(row.started_at)),
         ("Last active", _moment(row.last_active)),
         ("Ended", _moment(tip.ended_at) if tip.ended_at else "not yet"),
@@ -58,19 +59,19 @@ def info(row: ListRow, sessions: Sequence[Session], weight: Weight, files: int) 
         ("Files", plural(files, "file") + " beside the database"),
     ]
     if row.edge.value:
-        lines.append(("Kind", f"{EDGE_NAMES[row.edge]} of {safe(root.parent_session_id)}"))
+        lines.append(("Kind", f"{EDGE_NAMES[row.edge]} of {plain(root.parent_session_id)}"))
     if row.segments > 1:
-        first = safe(root.id)
+        first = plain(root.id)
         lines.append(("Segments", f"{row.segments} after compression, the first is {first}"))
     if row.relatives:
         lines.append(("Below it", plural(row.relatives, "branch or sub-agent")))
     if root.cwd:
-        lines.append(("Folder", safe(root.cwd)))
+        lines.append(("Folder", plain(root.cwd)))
     marks = [*(["pinned"] if row.pinned else []), *(["archived"] if row.archived else [])]
-    marks += [f"#{safe(tag)}" for tag in row.tags]
+    marks += [f"#{plain(tag)}" for tag in row.tags]
     if marks:
         lines.append(("Marks", ", ".join(marks)))
-    lines.append(("Resume", f"hermes -r {safe(tip.id)}"))
+    lines.append(("Resume", f"hermes -r {plain(tip.id)}"))
     parts: list[Part] = []
     for name, value in lines:
         parts += [(f"{name:<13}", "$foreground-muted"), value, "\n"]

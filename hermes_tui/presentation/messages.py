@@ -20,7 +20,7 @@ from hermes_store.records import tool_calls
 from hermes_store.records.message import SUMMARY_MARK, Message
 from hermes_store.records.text import clean, local_day
 from hermes_store.records.transcript import Segment as Session
-from hermes_tui.presentation.rows import fit, safe
+from hermes_tui.presentation.text import fit, plain
 
 if TYPE_CHECKING:
     from hermes_store.records.search import Spans
@@ -61,7 +61,7 @@ def lay_out(message: Message, look: Look, before: Session | None = None) -> list
     elif message.role == "assistant":
         lines += _answer(message, look)
     else:
-        name = f"▣ {safe(message.role).capitalize()}"
+        name = f"▣ {plain(message.role).capitalize()}"
         lines += _folded(name, message.text, "note", look)
     return lines
 
@@ -76,7 +76,7 @@ def _name(name: str, style: str, message: Message, look: Look) -> Strip:
 
 
 def _seam(segment: Session, look: Look) -> Strip:
-    name = safe(segment.title or segment.session_id)
+    name = plain(segment.title or segment.session_id)
     when = f"{local_day(segment.started_at):%d %b %Y}"
     return _strip([(fit(f"── {name} · continued after compression · {when} ", look.width - 1),
                     "note")], look)  # fmt: skip
@@ -99,8 +99,8 @@ def _answer(message: Message, look: Look) -> list[Strip]:
 def _calls(stored: Any, look: Look) -> list[Strip]:
     lines: list[Strip] = []
     for call in tool_calls.parse(stored):
-        name, arguments = safe(call.name or "tool"), clean(call.arguments)
-        short = safe(arguments)
+        name, arguments = plain(call.name or "tool"), clean(call.arguments)
+        short = plain(arguments)
         sign = "▾" if look.opened else "▸"
         lines.append(_one_line(f"{sign} {name}", "tool", "" if look.opened else short, look))
         if look.opened and arguments.strip() not in ("", "{}"):
@@ -118,20 +118,20 @@ def _pretty(arguments: str) -> str:
 def _tool_output(message: Message, look: Look) -> list[Strip]:
     text = message.text
     count = text.count("\n") + 1 if text else 0
-    name = f"└ {safe(message.tool_name or 'output')}"
+    name = f"└ {plain(message.tool_name or 'output')}"
     size = f"{count:,} lines  " if count > 1 else ""
     if not look.opened:
         shown = text[:SHOWN_LIMIT]
         if look.spans is not None and (found := look.spans.spans(text[:OPEN_LIMIT])):
             shown = text[max(0, found[0][0] - 20) : found[0][0] + 400]
-        return [_one_line(name, "tool", size + safe(shown), look)]
+        return [_one_line(name, "tool", size + plain(shown), look)]
     return [_one_line(name, "tool", size, look), *_plain(text, look, "dim", 4)]
 
 
 def _folded(name: str, text: str, style: str, look: Look) -> list[Strip]:
     sign = "▾" if look.opened else "▸"
     if not look.opened:
-        return [_one_line(f"{sign} {name}", style, safe(text[:SHOWN_LIMIT]), look)]
+        return [_one_line(f"{sign} {name}", style, plain(text[:SHOWN_LIMIT]), look)]
     return [_one_line(f"{sign} {name}", style, "", look), *_plain(text, look, style, 4)]
 
 

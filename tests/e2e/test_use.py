@@ -43,8 +43,8 @@ import time
 from hermes_tui import first_rows as first_page
 read = first_page.read_head
 first_page.read_head = lambda *arguments: (time.sleep(1), read(*arguments))[1]
-from hermes_tui.browse.list_pane import ListPart
-ListPart._read_head = lambda self, store, _: first_page.read_head(store, self.view, self.clock())
+from hermes_tui.browse import list_pane
+list_pane.read_head = first_page.read_head
 """
 BROWSE = """
 import sys

@@ -17,7 +17,7 @@ from textual.widgets import Input
 from textual.worker import WorkerCancelled
 
 from hermes_store.config.settings import Config
-from hermes_tui.access import Workers
+from hermes_tui.access import Access
 from hermes_tui.app import HermesApp
 from hermes_tui.browse.screen import BrowseScreen
 from hermes_tui.opening import Choice, Opening
@@ -42,8 +42,8 @@ Script = Callable[[Pilot[Choice]], Awaitable[None]]
 def make_app(database: Path, *, clock: float | None = NOW, **opening: Any) -> HermesApp:
     """Return the browser of a file; without a clock it uses the real one."""
     tick = time.time if clock is None else lambda: clock
-    office = Workers(database, Config(), read_only=bool(opening.get("read_only")))
-    app = HermesApp(office, Opening(database=database, clock=tick, **opening))
+    access = Access(database, Config(), read_only=bool(opening.get("read_only")))
+    app = HermesApp(access, Opening(database=database, clock=tick, **opening))
     app.animation_level = "none"
     return app
 
@@ -102,7 +102,7 @@ def main(pilot: Pilot[Any]) -> BrowseScreen:
 
 def listed(pilot: Pilot[Any]) -> list[str]:
     """Return what the list holds, from top to bottom."""
-    return [entry for entry in main(pilot).sessions.listed() if isinstance(entry, str)]
+    return [entry for entry in main(pilot).list.sessions.listed() if isinstance(entry, str)]
 
 
 def page(pilot: Pilot[Any]) -> list[str]:

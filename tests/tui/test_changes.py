@@ -61,7 +61,7 @@ async def click(pilot: Pilot[Any], button: str) -> None:
 def test_rename(three: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "ctrl+r", Typed("another name"), "enter")
-        row = main(pilot).sessions.row("three")
+        row = main(pilot).list.sessions.row("three")
         assert row is not None and row.title == "another name"
         assert said(pilot) == ["Renamed to “another name”."]
 
@@ -157,7 +157,7 @@ def test_what_was_done_can_be_read_in_a_tiny_terminal(three: Path) -> None:
         await click(pilot, "#ok")
         assert last_lines(pilot) == "1 conversation, 1 message moved to the trash. ^z undoes it."
         await press(pilot, "ctrl+z")
-        assert last_lines(pilot) == "1 session, 1 message came back."
+        assert last_lines(pilot) == "1 session, 1 message restored."
 
     drive(make_app(three), script, size=(40, 12))
 
@@ -165,14 +165,14 @@ def test_what_was_done_can_be_read_in_a_tiny_terminal(three: Path) -> None:
 def test_a_change_keeps_the_order_of_a_search(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, Typed("docker"))
-        main(pilot)._rank()
+        main(pilot).search.rank()
         await press(pilot, "down", "down")
-        before, gone = listed(pilot), main(pilot).sessions.current_id()
+        before, gone = listed(pilot), main(pilot).list.sessions.current_id()
         await press(pilot, "ctrl+d")
         await click(pilot, "#ok")
         assert "most relevant first" in shown(pilot)
         assert listed(pilot) == [each for each in before if each != gone]
-        assert main(pilot).sessions.current_id() == before[3]
+        assert main(pilot).list.sessions.current_id() == before[3]
 
     drive(make_app(sample), script)
 
@@ -191,7 +191,7 @@ def test_delete_all_selected(three: Path) -> None:
         await press(pilot, "tab", "x", "x", "d")
         await click(pilot, "#ok")
         assert listed(pilot) == ["one"]
-        assert not main(pilot).sessions.selected
+        assert not main(pilot).list.sessions.selected
 
     drive(make_app(three), script)
     assert ids(three) == {"one"}
@@ -216,7 +216,7 @@ def test_a_live_session_is_protected(path: Path) -> None:
     stock.with_live(path, now=now)
 
     async def script(pilot: Pilot[Any]) -> None:
-        assert main(pilot).sessions.current_id() == "living"
+        assert main(pilot).list.sessions.current_id() == "living"
         await press(pilot, "ctrl+d")
         dialog = pilot.app.screen
         assert isinstance(dialog, DeleteDialog)
@@ -368,7 +368,7 @@ def test_marks(three: Path) -> None:
         await press(pilot, "a")
         assert marks().archived and listed(pilot) == ["two", "one"]
         await press(pilot, "h", "home")
-        assert main(pilot).sessions.current_id() == "three"
+        assert main(pilot).list.sessions.current_id() == "three"
         await press(pilot, "a")
         assert not marks().archived
 
@@ -412,7 +412,7 @@ def test_read_only_refuses_every_change(three: Path) -> None:
 
     async def script(pilot: Pilot[Any]) -> None:
         for key in ("r", "d", "u", "p", "P", "a", "t", "ctrl+r", "ctrl+d", "ctrl+z", "f2"):
-            main(pilot).sessions.focus()
+            main(pilot).list.sessions.focus()
             pilot.app.clear_notifications()
             await press(pilot, key)
             assert pilot.app.screen is main(pilot), f"{key} opened something"

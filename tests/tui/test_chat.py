@@ -16,7 +16,7 @@ from hermes_store.records.message import Message
 from hermes_store.records.session import Session
 from hermes_store.sessions.api import Messages
 from hermes_tui.browse.screen import BrowseScreen
-from hermes_tui.chat.base import ChatBase
+from hermes_tui.chat.talk_pane import TalkPane
 from hermes_tui.demo.model_server import DemoServer
 from tests.conversation.talking import asked_by_chat, talk
 from tests.conversation.trouble import TroubleServer, refuses, stalls
@@ -130,7 +130,7 @@ def test_stop_keeps_what_came(path: Path, key: str) -> None:
             await wait(pilot, lambda: "Half an ans" in shown(pilot), "the beginning")
             await pilot.press(key)
             await settle(pilot)
-            assert "stopped" in note(pilot)
+            assert "Stopped" in note(pilot)
             assert shown(pilot).count("Half an ans") == 1
             assert pilot.app.is_running
             await pilot.press(key)
@@ -149,7 +149,7 @@ def test_answer_never_goes_blank(
 ) -> None:
     asked: list[tuple[int, ...]] = []
     monkeypatch.setattr(
-        ChatBase, "on_messages_wanted", lambda screen, event: asked.append(event.ids)
+        TalkPane, "on_messages_wanted", lambda screen, event: asked.append(event.ids)
     )
 
     async def script(pilot: Pilot[Any]) -> None:
@@ -305,7 +305,7 @@ def test_choosing_in_the_browser(path: Path, server: DemoServer) -> None:
 def test_searching_from_the_chat(sample: Path, server: DemoServer) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await say(pilot, "/search docker")
-        assert main(pilot).search_bar.text == "docker"
+        assert main(pilot).search.text == "docker"
         assert listed(pilot)
         await press(pilot, "enter")
         assert is_on_top(pilot)
@@ -321,7 +321,7 @@ def test_searching_from_a_chat_above_the_browser(path: Path, server: DemoServer)
         await press(pilot, "enter")
         await say(pilot, "/search oldest")
         assert isinstance(pilot.app.screen, BrowseScreen)
-        assert main(pilot).search_bar.text == "oldest"
+        assert main(pilot).search.text == "oldest"
         assert listed(pilot) == ["oldest"]
 
     drive(chat_app(path, server, chat_first=False), script)

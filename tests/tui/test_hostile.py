@@ -61,7 +61,7 @@ def assert_harmless(pilot: Pilot[Any]) -> None:
         found = UNSAFE.search(line)
         assert found is None, f"{found[0]!r} in {line!r}"
     screen = main(pilot)
-    for widget in (screen.recap, screen.info, screen.header, screen.empty):
+    for widget in (screen.reading.recap, screen.reading.info, screen.header, screen.list.empty):
         content = widget.render()
         assert isinstance(content, Content)
         found = UNSAFE.search(content.plain.replace("\n", "").replace("\t", ""))
@@ -73,7 +73,7 @@ def test_list_and_pages(path: Path, size: tuple[int, int]) -> None:
     hostile(path, EVIL)
 
     async def script(pilot: Pilot[Any]) -> None:
-        assert main(pilot).sessions.count == 1
+        assert main(pilot).list.sessions.count == 1
         assert_harmless(pilot)
         await press(pilot, "tab", "right")
         for key in "1234":
@@ -84,7 +84,7 @@ def test_list_and_pages(path: Path, size: tuple[int, int]) -> None:
             await press(pilot, "tab", "z", "home")
             assert_harmless(pilot)
             await press(pilot, "end", "escape", "up")
-            assert main(pilot).sessions.has_focus
+            assert main(pilot).list.sessions.has_focus
 
     drive(make_app(path), script, size)
 
@@ -94,7 +94,7 @@ def test_it_is_shown_and_not_obeyed(path: Path) -> None:
 
     async def script(pilot: Pilot[Any]) -> None:
         for part in ("[/x] [bold]b[/bold] [@click=app.quit]q[/]", "␛]0;PWNED", "[$primary]p\\["):
-            assert part in text_of(main(pilot).recap)
+            assert part in text_of(main(pilot).reading.recap)
 
     drive(make_app(path), script)
 
@@ -105,7 +105,7 @@ def test_snippets(path: Path, tab: str) -> None:
 
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, Typed("needle"))
-        assert main(pilot).sessions.count >= 1
+        assert main(pilot).list.sessions.count >= 1
         assert_harmless(pilot)
         await press(pilot, "tab", "tab", "n")
         assert_harmless(pilot)
@@ -143,7 +143,7 @@ def test_trash(path: Path) -> None:
         await press(pilot, "f4")
         assert_harmless(pilot)
         await press(pilot, "enter")
-        assert main(pilot).sessions.count == 1
+        assert main(pilot).list.sessions.count == 1
         assert_harmless(pilot)
 
     drive(make_app(path), script)
@@ -193,7 +193,7 @@ def test_what_is_typed(path: Path) -> None:
     hostile(path, EVIL)
 
     async def script(pilot: Pilot[Any]) -> None:
-        main(pilot).search_bar.text = EVIL
+        main(pilot).search.text = EVIL
         await press(pilot, "f6")
         assert_harmless(pilot)
 

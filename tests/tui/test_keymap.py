@@ -18,8 +18,9 @@ from hermes_store.errors import ConfigError
 from hermes_tui.actions import ACTIONS, BY_ID, Action, Scope, bindings, checked, first_key, shown
 from hermes_tui.app import HermesApp
 from hermes_tui.browse.lineage_tree import LineageTree
+from hermes_tui.browse.list_pane import ListPane
 from hermes_tui.browse.screen import BrowseScreen
-from hermes_tui.browse.search_bar import QueryInput
+from hermes_tui.browse.search_field import SearchField
 from hermes_tui.browse.session_list import SessionList
 from hermes_tui.dialogs.help import help_text
 from hermes_tui.transcript.view import Transcript
@@ -28,10 +29,10 @@ from tests.tui.running import shown as on_screen
 
 OWNERS: dict[Scope, tuple[type[Widget], ...]] = {
     Scope.ANYWHERE: (BrowseScreen,),
-    Scope.SEARCH: (QueryInput,),
+    Scope.SEARCH: (SearchField,),
     Scope.MOVE: (SessionList, LineageTree, Transcript),
     Scope.LISTS: (SessionList, LineageTree),
-    Scope.LIST: (SessionList,),
+    Scope.LIST: (ListPane,),
     Scope.TRANSCRIPT: (Transcript,),
     Scope.LINEAGE: (LineageTree,),
 }

@@ -25,7 +25,7 @@ from tests.tui.running import NOW, drive, listed, main, make_app, press, shown, 
 @pytest.mark.usefixtures("watchful")
 def test_the_marked_one_stays_when_another_comes_on_top(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
-        sessions = main(pilot).sessions
+        sessions = main(pilot).list.sessions
         await press(pilot, "tab", "G", *["up"] * 3)
         marked, height = sessions.current_id(), sessions.cursor - round(sessions.scroll_y)
         assert round(sessions.scroll_y) > 0
@@ -41,7 +41,7 @@ def test_the_marked_one_stays_when_another_comes_on_top(sample: Path) -> None:
 @pytest.mark.usefixtures("watchful")
 def test_at_the_top_a_new_session_comes_into_sight(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
-        sessions = main(pilot).sessions
+        sessions = main(pilot).list.sessions
         marked = sessions.current_id()
         with SessionDB(sample) as db:
             add(db, "brand-new", "hello there", at=NOW - 50)
@@ -85,7 +85,7 @@ def test_what_another_deletes_goes_away(path: Path) -> None:
         with Store(path) as store:
             store.trash.delete_conversation("two")
         await until(pilot, lambda: listed(pilot) == ["three", "one"], "the shorter list")
-        assert main(pilot).sessions.current_id() in ("three", "one")
+        assert main(pilot).list.sessions.current_id() in ("three", "one")
 
     drive(make_app(path), script)
 
@@ -100,7 +100,7 @@ def test_only_rows_in_sight_are_read(sample: Path, monkeypatch: pytest.MonkeyPat
         return read(self, ids, now=now)
 
     async def script(pilot: Pilot[Any]) -> None:
-        sessions = main(pilot).sessions
+        sessions = main(pilot).list.sessions
         monkeypatch.setattr(Lists, "rows", counting)
         sessions.show_entries([f"entry-{number}" for number in range(100_000)])
         await press(pilot, "tab")
@@ -125,7 +125,7 @@ def test_hidden_ones_are_counted_and_one_key_away(sample: Path) -> None:
         assert f"+{hidden:,} hidden" in shown(pilot)
         await press(pilot, "tab", "h")
         assert len(listed(pilot)) == before + hidden
-        assert main(pilot).view.shown == frozenset(Hidden)
+        assert main(pilot).list.view.shown == frozenset(Hidden)
         await press(pilot, "h")
         assert len(listed(pilot)) == before
 
@@ -141,7 +141,7 @@ def main_view() -> Any:
 
 def test_folding_keeps_the_place(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
-        sessions = main(pilot).sessions
+        sessions = main(pilot).list.sessions
         rows = sessions.count
         await press(pilot, "tab", "right")
         assert sessions.is_unfolded(stock.FAMILY)
@@ -158,9 +158,9 @@ def test_the_lineage_leads_to_a_session(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         screen = main(pilot)
         await press(pilot, "tab", "3", "tab", "home")
-        assert screen.lineage.count == 4
+        assert screen.reading.lineage.count == 4
         await press(pilot, "down", "enter")
-        assert screen.search_bar.text.startswith("id:")
+        assert screen.search.text.startswith("id:")
         assert listed(pilot) == [stock.FAMILY]
 
     drive(make_app(sample, state=State(session_id=stock.FAMILY)), script)
@@ -181,7 +181,7 @@ def test_a_mouse_marks_and_opens(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await pilot.click("#sessions", offset=(10, 4))
         await press(pilot)
-        assert main(pilot).sessions.cursor == 4
+        assert main(pilot).list.sessions.cursor == 4
         await pilot.click("#sessions", offset=(10, 6), times=2)
 
     choice = drive(make_app(sample), script)
@@ -202,8 +202,8 @@ def test_a_size_that_changes_before_the_first_picture(
 
     async def script(pilot: Pilot[Any]) -> None:
         assert main(pilot).has_class("-single")
-        assert not main(pilot).pane.is_on_screen
-        assert main(pilot).sessions.size.width == 40
+        assert not main(pilot).reading.is_on_screen
+        assert main(pilot).list.sessions.size.width == 40
 
     monkeypatch.setattr(HermesApp, "get_default_screen", made_when_wide)
     drive(make_app(sample), script, size=(40, 12))

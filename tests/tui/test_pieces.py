@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -10,15 +9,14 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 from textual.theme import BUILTIN_THEMES
-from textual.worker import WorkerFailed
 
 from hermes_store.errors import ConfigError
 from hermes_store.version import __version__
-from hermes_tui.app import write_crash_log
+from hermes_tui.access import write_crash_log
 from hermes_tui.presentation import themes
 from hermes_tui.widgets import clipboard
 from tests.tui import stock
-from tests.tui.running import drive, main, make_app, press
+from tests.tui.running import drive, listed, main, make_app, press, shown
 
 AVAILABLE = {*BUILTIN_THEMES, *(theme.name for theme in themes.OWN)}
 
@@ -163,20 +161,22 @@ def test_without_any_place_there_is_none(tmp_path: Path, monkeypatch: pytest.Mon
     assert write_crash_log(ValueError("x"), tmp_path) is None
 
 
-def test_a_crash_in_a_worker_is_written_down(path: Path) -> None:
+def test_a_mistake_in_a_job_is_told_and_written_down(path: Path) -> None:
     stock.one(path)
-    app = make_app(path)
 
-    def fail(store: Any, stopped: Any) -> None:
+    def fail(store: Any, stopped: Any) -> str:
         raise ZeroDivisionError("a mistake in the browser")
 
     async def script(pilot: Pilot[Any]) -> None:
-        main(pilot).ask("test", fail, lambda _: None)
+        screen = main(pilot)
+        screen.access.ask(screen.changes, screen.changes.Finished, fail)
         await press(pilot)
+        assert "because of a mistake in this program" in shown(pilot)
+        assert listed(pilot), "the browser goes on"
 
-    with pytest.raises(WorkerFailed):
-        drive(app, script)
-    assert app.crash_log is not None
-    assert app.crash_log.parent == path.parent / "logs"
-    assert "a mistake in the browser" in app.crash_log.read_text(encoding="utf-8")
-    assert os.path.getsize(path) > 0
+    app = make_app(path)
+    drive(app, script)
+    assert app.crash_log is None
+    [story] = (path.parent / "logs").iterdir()
+    assert "a mistake in the browser" in story.read_text(encoding="utf-8")
+    assert story.stat().st_mode & 0o077 == 0

@@ -8,15 +8,17 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widget import Widget
 
 from hermes_store import SessionDB
 from hermes_store.errors import StoreError
 from hermes_store.records.search import Order, Request, SearchResult
 from hermes_store.search.api import MessageSearch
 from hermes_store.store import Store
-from hermes_tui.access import Stopped
+from hermes_tui.access import Answer, Failed, Series, Stopped
 from hermes_tui.browse import search_pane
-from hermes_tui.browse.screen import BrowseScreen
+from hermes_tui.browse.list_pane import ListPane
+from hermes_tui.browse.search_pane import SearchPane
 from hermes_tui.opening import State
 from tests.support import add
 from tests.tui import stock
@@ -59,7 +61,7 @@ def test_matches_are_marked_in_titles(path: Path) -> None:
         add(db, "bare", "docker without a title")
 
     def marked(pilot: Pilot[Any]) -> list[list[str]]:
-        sessions = main(pilot).sessions
+        sessions = main(pilot).list.sessions
         lines = [sessions.item_line(place, 0, 60) for place in range(sessions.count)]
         return sorted([text for text, style in line if style == "match"] for line in lines)
 
@@ -78,11 +80,14 @@ def test_after_a_pause_the_most_relevant_come_first(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, Typed("docker"))
         screen = main(pilot)
-        assert screen.found is not None and screen.found.result.order is Order.NEWEST
-        screen._rank()
+        assert screen.search.found is not None and screen.search.found.result.order is Order.NEWEST
+        screen.search.post_message(SearchPane.Rested())
         await until(
             pilot,
-            lambda: screen.found is not None and screen.found.result.order is Order.RELEVANCE,
+            lambda: (
+                screen.search.found is not None
+                and screen.search.found.result.order is Order.RELEVANCE
+            ),
             "ranked results",
         )
 
@@ -92,10 +97,10 @@ def test_after_a_pause_the_most_relevant_come_first(sample: Path) -> None:
 def test_who_has_moved_on_is_not_disturbed_by_ranking(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, Typed("docker"), "down")
-        before = listed(pilot), main(pilot).sessions.current_id()
-        main(pilot)._rank()
+        before = listed(pilot), main(pilot).list.sessions.current_id()
+        main(pilot).search.post_message(SearchPane.Rested())
         await press(pilot)
-        assert (listed(pilot), main(pilot).sessions.current_id()) == before
+        assert (listed(pilot), main(pilot).list.sessions.current_id()) == before
 
     drive(make_app(sample), script)
 
@@ -103,10 +108,10 @@ def test_who_has_moved_on_is_not_disturbed_by_ranking(sample: Path) -> None:
 def test_who_has_opened_something_is_not_disturbed_by_ranking(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, Typed("docker"), "ctrl+d")
-        before = listed(pilot), main(pilot).sessions.current_id()
-        main(pilot)._rank()
+        before = listed(pilot), main(pilot).list.sessions.current_id()
+        main(pilot).search.post_message(SearchPane.Rested())
         await press(pilot, "escape")
-        assert (listed(pilot), main(pilot).sessions.current_id()) == before
+        assert (listed(pilot), main(pilot).list.sessions.current_id()) == before
 
     drive(make_app(sample), script)
 
@@ -118,15 +123,30 @@ def test_more_results_come_when_the_end_is_near(
 
     async def script(pilot: Pilot[Any]) -> None:
         screen = main(pilot)
-        screen.search_bar.text = "docker"
+        screen.search.text = "docker"
         await press(pilot)
-        screen.run_search(limit=5)
+        screen.search.run(limit=5)
         await press(pilot)
         assert len(listed(pilot)) == 5
         await press(pilot, *["down"] * 4)
         assert len(listed(pilot)) > 5
 
     drive(make_app(sample), script)
+
+
+class Asker(Widget):
+    """Asks the store and keeps what it is told."""
+
+    class Word(Answer[str]):
+        """A word."""
+
+    def __init__(self, answers: list[str]) -> None:
+        super().__init__()
+        self._answers = answers
+
+    def on_asker_word(self, event: Word) -> None:
+        if not event.stale:
+            self._answers.append(event.value)
 
 
 def test_a_newer_question_ends_the_older_one(sample: Path) -> None:
@@ -144,10 +164,11 @@ def test_a_newer_question_ends_the_older_one(sample: Path) -> None:
         return "older"
 
     async def script(pilot: Pilot[Any]) -> None:
-        screen = main(pilot)
-        screen.ask("test", slow, answers.append)
+        asker = Asker(answers)
+        await main(pilot).mount(asker)
+        main(pilot).access.ask(asker, Asker.Word, slow)
         await until_began(pilot)
-        screen.ask("test", lambda store, stopped: "newer", answers.append)
+        main(pilot).access.ask(asker, Asker.Word, lambda store, stopped: "newer")
         await until(pilot, lambda: stopped_seen.is_set() and answers, "the newer answer")
         assert answers == ["newer"]
 
@@ -179,12 +200,12 @@ def test_enter_behind_the_last_letter_takes_what_is_found(
 
     async def script(pilot: Pilot[Any]) -> None:
         before = listed(pilot)[0]
-        main(pilot).search_bar.text = "docker"
+        main(pilot).search.text = "docker"
         await pilot.press("enter")
-        assert pilot.app.return_value is None and main(pilot).sessions.current_id() == before
+        assert pilot.app.return_value is None and main(pilot).list.sessions.current_id() == before
         released.set()
         await until(pilot, lambda: pilot.app.return_value, "the choice")
-        row = main(pilot).sessions.row(listed(pilot)[0])
+        row = main(pilot).list.sessions.row(listed(pilot)[0])
         assert row is not None and row.id != before
         chosen.append(row.tip_id)
 
@@ -198,11 +219,11 @@ def test_what_is_typed_further_takes_back_what_waited(
     released = _hold_searches(monkeypatch)
 
     async def script(pilot: Pilot[Any]) -> None:
-        main(pilot).search_bar.text = "docker"
+        main(pilot).search.text = "docker"
         await pilot.press("ctrl+d")
-        main(pilot).search_bar.text = "docker deploy"
+        main(pilot).search.text = "docker deploy"
         released.set()
-        await until(pilot, lambda: main(pilot).found, "results")
+        await until(pilot, lambda: main(pilot).search.found, "results")
         assert pilot.app.screen is main(pilot)
 
     drive(make_app(sample), script)
@@ -213,12 +234,12 @@ def test_what_waited_is_not_done_later(sample: Path, monkeypatch: pytest.MonkeyP
     released = _hold_searches(monkeypatch)
 
     async def script(pilot: Pilot[Any]) -> None:
-        bar = main(pilot).search_bar
+        bar = main(pilot).search
         bar.text = "docker"
         await pilot.press("ctrl+d")
         bar.text = "docker deploy"
         released.set()
-        await until(pilot, lambda: main(pilot).found, "results")
+        await until(pilot, lambda: main(pilot).search.found, "results")
         bar.text = "docker"
         await press(pilot)
         assert listed(pilot) and pilot.app.screen is main(pilot)
@@ -227,7 +248,7 @@ def test_what_waited_is_not_done_later(sample: Path, monkeypatch: pytest.MonkeyP
         await pilot.press("ctrl+d", "f1")
         on_top = pilot.app.screen
         released.set()
-        await until(pilot, lambda: main(pilot).answered == "parser", "results")
+        await until(pilot, lambda: main(pilot)._pending.answered == "parser", "results")
         assert pilot.app.screen is on_top is not main(pilot)
 
     drive(make_app(sample), script)
@@ -237,7 +258,7 @@ def test_escape_and_enter_take_the_first_of_all(sample: Path) -> None:
     chosen: list[str] = []
 
     async def script(pilot: Pilot[Any]) -> None:
-        row = main(pilot).sessions.row(listed(pilot)[0])
+        row = main(pilot).list.sessions.row(listed(pilot)[0])
         assert row is not None
         chosen.append(row.tip_id)
         await press(pilot, Typed("docker"), "down", "down", "down")
@@ -251,7 +272,9 @@ def test_escape_and_enter_take_the_first_of_all(sample: Path) -> None:
 def test_an_error_of_an_earlier_search_changes_nothing(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         everything = listed(pilot)
-        main(pilot)._not_searched(StoreError("too late"), "docker")
+        search = main(pilot).search
+        late = Failed(SearchPane.Results, StoreError("too late"), 0, Series(newest=1))
+        search.post_message(late)
         await press(pilot)
         assert listed(pilot) == everything and "too late" not in shown(pilot)
 
@@ -279,10 +302,10 @@ def test_a_search_that_fails_leaves_nothing_to_act_on(
     monkeypatch.setattr(MessageSearch, "run", fail)
 
     async def script(pilot: Pilot[Any]) -> None:
-        main(pilot).search_bar.text = "docker"
+        main(pilot).search.text = "docker"
         await pilot.press("enter")
         pressed.set()
-        await until(pilot, lambda: "This search did not work" in shown(pilot), "the reason")
+        await until(pilot, lambda: "This search failed" in shown(pilot), "the reason")
         await press(pilot, "enter", "ctrl+d")
         assert pilot.app.return_value is None and pilot.app.screen is main(pilot)
         assert "The disk is gone." in shown(pilot) and listed(pilot) == []
@@ -295,17 +318,16 @@ def test_a_search_that_fails_leaves_nothing_to_act_on(
 def test_only_the_last_of_fast_keys_is_shown(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the keys outran, the list never goes back to an older text."""
     texts: list[tuple[str, str]] = []
-    show = BrowseScreen._show
+    show = ListPane.show_found
 
-    def spy(self: BrowseScreen, found: search_pane.Found, to_top: bool) -> None:
-        show(self, found, to_top)
-        if self.found is not None:
-            texts.append((self.found.text, self.search_bar.text))
+    def spy(self: ListPane, found: search_pane.Found, *, to_top: bool) -> None:
+        show(self, found, to_top=to_top)
+        texts.append((found.text, self.screen.query_one(SearchPane).text))
 
-    monkeypatch.setattr(BrowseScreen, "_show", spy)
+    monkeypatch.setattr(ListPane, "show_found", spy)
 
     async def script(pilot: Pilot[Any]) -> None:
-        field = main(pilot).search_bar
+        field = main(pilot).search
         for end in range(1, len("docker deploy") + 1):
             field.text = "docker deploy"[:end]
         await press(pilot)
@@ -322,7 +344,7 @@ def test_up_at_the_top_goes_through_history(path: Path) -> None:
         store.saved_searches.remember("about two")
 
     async def script(pilot: Pilot[Any]) -> None:
-        bar, sessions = main(pilot).search_bar, main(pilot).sessions
+        bar, sessions = main(pilot).search, main(pilot).list.sessions
         await press(pilot, "down", "up")
         assert (sessions.cursor, bar.text) == (0, "")
         await press(pilot, "up")
@@ -353,18 +375,18 @@ def test_tab_completes_and_otherwise_moves(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         screen = main(pilot)
         await press(pilot, *"sour", "tab")
-        assert screen.search_bar.text == "source:"
-        assert screen.search_bar.input.has_focus
+        assert screen.search.text == "source:"
+        assert screen.search.field.has_focus
         await press(pilot, *"tele", "tab")
-        assert screen.search_bar.text == "source:telegram"
+        assert screen.search.text == "source:telegram"
         await press(pilot, "tab")
-        assert screen.sessions.has_focus
+        assert screen.list.sessions.has_focus
         await press(pilot, "tab")
-        assert screen.pane.has_focus_within
+        assert screen.reading.has_focus_within
         await press(pilot, "tab")
-        assert screen.search_bar.input.has_focus
+        assert screen.search.field.has_focus
         await press(pilot, "shift+tab")
-        assert screen.pane.has_focus_within
+        assert screen.reading.has_focus_within
 
     drive(make_app(sample), script)
 
@@ -375,11 +397,11 @@ def test_models_and_tags_of_the_file_are_completed(sample: Path) -> None:
         model = next(usage.model for usage in store.upkeep.usage_by_model() if usage.model)
 
     async def script(pilot: Pilot[Any]) -> None:
-        bar = main(pilot).search_bar
+        bar = main(pilot).search
         await press(pilot, Typed("tag:week"), "tab")
         assert bar.text == "tag:weekend"
         bar.text = f"model:{model[:4]}"
-        assert bar.complete()
+        assert bar.field.complete()
         assert bar.text.startswith(f"model:{model[:4]}") and len(bar.text) > len("model:") + 4
 
     drive(make_app(sample), script)
@@ -389,13 +411,13 @@ def test_escape_clears_then_quits(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         screen = main(pilot)
         await press(pilot, Typed("docker"), "tab", "tab")
-        assert screen.pane.has_focus_within
+        assert screen.reading.has_focus_within
         await press(pilot, "escape")
-        assert screen.sessions.has_focus and screen.search_bar.text == "docker"
+        assert screen.list.sessions.has_focus and screen.search.text == "docker"
         await press(pilot, "escape")
-        assert screen.search_bar.text == "" and screen.search_bar.input.has_focus
+        assert screen.search.text == "" and screen.search.field.has_focus
         await press(pilot, "tab", "escape")
-        assert screen.search_bar.input.has_focus
+        assert screen.search.field.has_focus
         assert pilot.app.is_running
         await pilot.press("escape")
         assert not pilot.app.is_running or pilot.app._exit
@@ -406,10 +428,10 @@ def test_escape_clears_then_quits(sample: Path) -> None:
 def test_escape_takes_a_selection_back_first(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "tab", "x", "x")
-        assert len(main(pilot).sessions.selected) == 2
+        assert len(main(pilot).list.sessions.selected) == 2
         await press(pilot, "escape")
-        assert not main(pilot).sessions.selected
-        assert main(pilot).sessions.has_focus
+        assert not main(pilot).list.sessions.selected
+        assert main(pilot).list.sessions.has_focus
 
     drive(make_app(sample), script)
 
@@ -448,7 +470,7 @@ def test_a_saved_search_is_used(sample: Path) -> None:
 
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "f6", "enter")
-        assert main(pilot).search_bar.text == "docker deploy"
-        assert main(pilot).found is not None
+        assert main(pilot).search.text == "docker deploy"
+        assert main(pilot).search.found is not None
 
     drive(make_app(sample), script)

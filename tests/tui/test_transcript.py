@@ -52,7 +52,7 @@ def test_it_opens_at_the_hit(path: Path) -> None:
 
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, Typed("needle"))
-        view = main(pilot).transcript
+        view = main(pilot).reading.transcript
         assert view.cursor == 150
         top = view._heights.top(150) - round(view.scroll_y)
         assert 0 < top < view.size.height // 2
@@ -70,7 +70,7 @@ def test_matches_are_gone_through_in_a_circle(path: Path) -> None:
     talk(path, users(texts))
 
     async def script(pilot: Pilot[Any]) -> None:
-        view = main(pilot).transcript
+        view = main(pilot).reading.transcript
         await press(pilot, Typed("needle"), "tab", "tab")
         begun = view.cursor
         assert begun in places
@@ -82,7 +82,7 @@ def test_matches_are_gone_through_in_a_circle(path: Path) -> None:
         first = places.index(begun)
         wanted = [places[(first + step) % 3] for step in (1, 2, 3, 2, 1)]
         assert seen == wanted
-        assert main(pilot).pane.border_subtitle == f"match {(first + 1) % 3 + 1} of 3"
+        assert main(pilot).reading.border_subtitle == f"match {(first + 1) % 3 + 1} of 3"
 
     drive(make_app(path, state=OPEN), script)
 
@@ -94,7 +94,7 @@ def test_finding_inside_a_conversation(path: Path) -> None:
 
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "tab", "tab", "slash", Typed("lucky"), "enter")
-        assert main(pilot).transcript.cursor == 7
+        assert main(pilot).reading.transcript.cursor == 7
         await press(pilot, "slash", Typed("zzqqy"), "enter")
         assert said(pilot)[-1] == "Nothing in this conversation."
 
@@ -159,7 +159,7 @@ def test_further_up_it_stays_where_it_is(path: Path) -> None:
     talk(path, users([f"message number {place}" for place in range(50)]))
 
     async def script(pilot: Pilot[Any]) -> None:
-        view = main(pilot).transcript
+        view = main(pilot).reading.transcript
         await press(pilot, "tab", "tab", "home")
         before = round(view.scroll_y)
         with SessionDB(path) as db:
@@ -214,7 +214,7 @@ def test_the_middle_of_a_long_one_is_reached(path: Path) -> None:
     talk(path, users(texts))
 
     async def script(pilot: Pilot[Any]) -> None:
-        view = main(pilot).transcript
+        view = main(pilot).reading.transcript
         await press(pilot, Typed("needle"), "tab", "tab", *["pageup"] * 3, *["pagedown"] * 3)
         assert "message number 999" in shown(pilot)
         await press(pilot, *["down"] * 12)

@@ -20,7 +20,7 @@ from hermes_store.engines.sqlite import activity_view, migrations
 from hermes_store.engines.sqlite.capabilities import probe
 from hermes_store.engines.sqlite.checkpoint import SIZE_LIMIT, Checkpointer
 from hermes_store.engines.sqlite.durability import LogSync, configure
-from hermes_store.engines.sqlite.file import SqliteFile, real_path, retried
+from hermes_store.engines.sqlite.file import SqliteFile, retried
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.engines.sqlite.writer_queue import WriterQueue
 
@@ -43,7 +43,7 @@ class Database:
         vfs: str | None = None,
     ) -> None:
         self._file = SqliteFile(
-            real_path(path),
+            path,
             read_only=read_only,
             setup_reader=_setup_reader,
             setup_writer=_setup_writer,
@@ -56,7 +56,7 @@ class Database:
         self._log_sync: LogSync | None = None
         if self.path.is_dir():
             raise errors.NotADatabase(
-                f"{self.path} is a folder. Give the path of the database file in it."
+                f"{path} is a folder. Give the path of the database file in it."
             )
         with self._file.errors():
             if read_only:
@@ -104,11 +104,13 @@ class Database:
         if found.tables:
             con.close()
             raise errors.NotADatabase(
-                f"{self.path} is a database, but not one of sessions. Check the path."
+                f"{self._file.given} is a database, but not one of sessions. Check the path."
             )
         if self.read_only:
             con.close()
-            raise errors.DatabaseMissing(f"{self.path} is empty: there are no sessions in it yet.")
+            raise errors.DatabaseMissing(
+                f"{self._file.given} is empty: there are no sessions in it yet."
+            )
 
     # -- writing ---------------------------------------------------------------------------
 

@@ -95,7 +95,9 @@ class SqliteFile:
         vfs: str | None = None,
     ) -> None:
         """`setup_reader` and `setup_writer` prepare each new connection."""
-        self.path = path
+        self.path = real_path(path)
+        self.given = path
+        """The path as it was given, for messages."""
         self.read_only = read_only
         self.closed = False
         self.lock = threading.RLock()
@@ -115,18 +117,18 @@ class SqliteFile:
 
     def errors(self) -> AbstractContextManager[None]:
         """Raise the store's own exceptions for whatever SQLite raises inside the block."""
-        return translated(self.path)
+        return translated(self.given)
 
     def require_writable(self) -> None:
         """Raise DatabaseReadOnly where nothing may be changed."""
         if self.read_only:
             raise errors.DatabaseReadOnly(
-                f"{self.path} was opened read-only. Open it without read_only to change it."
+                f"{self.given} was opened read-only. Open it without read_only to change it."
             )
 
     def _require_open(self) -> None:
         if self.closed:
-            raise errors.StoreError(f"The store on {self.path} is closed.")
+            raise errors.StoreError(f"The store on {self.given} is closed.")
 
     # -- reading ---------------------------------------------------------------------------
 
@@ -166,7 +168,7 @@ class SqliteFile:
         """Open a read-only connection; where the folder refuses a log, without one."""
         if not self._immutable:
             if not self.path.exists():
-                raise missing(self.path)
+                raise missing(self.given)
             con = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY, vfs=self._vfs)
             try:
                 return self._prepared(con, self._setup_reader)
@@ -185,7 +187,7 @@ class SqliteFile:
         log = self.log
         if log.exists() and log.stat().st_size > 0:
             raise errors.DatabaseUnreadable(
-                f"{self.path} has unmerged changes in {log.name} and its folder is "
+                f"{self.given} has unmerged changes in {log.name} and its folder is "
                 "write-protected. Copy both files to a folder of your own and open the copy."
             )
 

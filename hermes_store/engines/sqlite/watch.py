@@ -10,7 +10,7 @@ from pathlib import Path
 
 import apsw
 
-from hermes_store.engines.sqlite.file import SqliteFile, beside, identity, real_path
+from hermes_store.engines.sqlite.file import SqliteFile, beside, identity
 from hermes_store.engines.sqlite.sidecar import path_for
 from hermes_store.errors import DatabaseError
 
@@ -19,7 +19,7 @@ class Watch:
     """Watches one database file, and its sidecar, from one thread."""
 
     def __init__(self, path: Path) -> None:
-        self._file = SqliteFile(real_path(path), read_only=True)
+        self._file = SqliteFile(path, read_only=True)
         self._sidecar = path_for(path)
         self._con: apsw.Connection | None = None
         self._seen: tuple[object, ...] | None = None

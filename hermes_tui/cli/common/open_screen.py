@@ -78,7 +78,7 @@ def show(opening: Opening, config: Config) -> tuple[Choice | None, int]:
     from textual.theme import BUILTIN_THEMES
 
     from hermes_tui import actions
-    from hermes_tui.access import Workers
+    from hermes_tui.access import Access
     from hermes_tui.app import HermesApp
     from hermes_tui.presentation import themes
 
@@ -88,8 +88,8 @@ def show(opening: Opening, config: Config) -> tuple[Choice | None, int]:
         keys=actions.checked(config.browse.keys),
         theme=themes.chosen(config.browse.theme, available),
     )
-    office = Workers(opening.database, config, read_only=opening.read_only, first=first)
-    app = HermesApp(office, opening)
+    access = Access(opening.database, config, read_only=opening.read_only, reader=first.store)
+    app = HermesApp(access, opening, first.head)
     choice = app.run(mouse=config.browse.mouse)
     if app.crash_log is not None:
         complain(

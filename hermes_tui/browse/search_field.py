@@ -1,0 +1,57 @@
+"""The field of the search pane: one line of text that completes fields and their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from textual.suggester import Suggester
+
+from hermes_tui.actions import Scope, bindings
+from hermes_tui.browse.completion import completed
+from hermes_tui.widgets.field import Field
+
+PLACEHOLDER = 'Type to search every message · source:telegram after:7d "exact words"'
+Known = Mapping[str, Sequence[str]]
+"""Values of fields that occur in the database, by field."""
+
+
+class _Completions(Suggester):
+    """Shows how the text could go on."""
+
+    def __init__(self, known: Callable[[], Known]) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._known = known
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """Return the whole text with its end completed."""
+        return completed(value, self._known())
+
+
+class SearchField(Field):
+    """One line of text; keys that mean nothing in it go to the list."""
+
+    BINDINGS = bindings(Scope.SEARCH)
+
+    def __init__(self) -> None:
+        self.known: Known = {}
+        super().__init__(
+            placeholder=PLACEHOLDER,
+            suggester=_Completions(lambda: self.known),
+            id="query",
+            select_on_focus=False,
+            compact=True,
+        )
+
+    def replace_text(self, text: str) -> None:
+        """Put another text into the field, the cursor at its end."""
+        self.value = text
+        self.cursor_position = len(text)
+
+    def complete(self) -> bool:
+        """Complete the end of the text; return whether there was something to complete."""
+        if self.cursor_position < len(self.value):
+            return False
+        wider = completed(self.value, self.known)
+        if wider is not None:
+            self.replace_text(wider)
+        return wider is not None

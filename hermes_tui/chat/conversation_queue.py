@@ -1,0 +1,76 @@
+"""One conversation, and the queue through which everything that touches it goes.
+
+Two turns never run at once, and nothing is written on the event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from textual.dom import DOMNode
+
+from hermes_tui.access import Access, Answer, Stopped
+from hermes_tui.chat.conversation import Conversation
+
+Value = TypeVar("Value")
+Open = Callable[[str | None], Conversation]
+"""What makes a conversation, given a session to continue."""
+
+
+class ConversationQueue:
+    """Does things with a conversation, one after another, in a thread of its own."""
+
+    def __init__(
+        self,
+        access: Access,
+        open_: Open,
+        session_id: str | None,
+        on_title: Callable[[], None],
+    ) -> None:
+        """`on_title` is called, from another thread, when a title was found."""
+        self._access = access
+        self._open = open_
+        self._session_id = session_id
+        self._on_title = on_title
+        self._queue = access.queue("hermes-chat")
+        self._conversation: Conversation | None = None
+
+    def run(
+        self,
+        node: DOMNode,
+        answer: type[Answer[Value]],
+        job: Callable[[Conversation, Stopped], Value],
+    ) -> None:
+        """Do something when its turn comes, and post what comes of it to a node."""
+        self._access.run(
+            node,
+            answer,
+            lambda stopped: job(self._made(), stopped),
+            exclusive=False,
+            queue=self._queue,
+        )
+
+    def _made(self) -> Conversation:
+        """Return the conversation, made with the first thing that needs it."""
+        if self._conversation is None:
+            self._conversation = self._open(self._session_id)
+            self._conversation.on_title = lambda _: self._on_title()
+        return self._conversation
+
+    def end(self, node: DOMNode, answer: type[Answer[None]]) -> None:
+        """Close the session, if anything was said in it; it can be resumed at any time."""
+        if self._conversation is not None:
+            self.run(node, answer, lambda talk, _: talk.end("cli_close"))
+
+    def move_to(self, session_id: str | None) -> None:
+        """Continue another session, or a new one."""
+        self._session_id = session_id
+        if self._conversation is not None:
+            self._queue.submit(lambda: self._made().move_to(session_id))
+
+    def close(self) -> None:
+        """Give back what the conversation holds, once everything is written."""
+        if self._conversation is not None:
+            self._queue.submit(self._conversation.close)
+        self._queue.close()

@@ -1,0 +1,43 @@
+"""Why a list is empty, and what to do about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.content import Content
+
+from hermes_store.errors import DatabaseMissing, StoreError
+from hermes_store.records.listing import View
+from hermes_store.records.text import clean
+from hermes_tui.presentation.text import short_path
+
+
+def nothing_found(error: StoreError | None) -> Content:
+    """Return the text for a search without results, or one that failed."""
+    if error is not None:
+        return _text("This search failed", clean(str(error)))
+    return _text(
+        "No hits", "Try fewer or shorter words. Esc clears the search; F1 shows the language."
+    )
+
+
+def nothing_listed(
+    error: StoreError | None, view: View, database: Path, *, hidden: bool
+) -> Content:
+    """Return the text for a list without conversations."""
+    if error is not None and not isinstance(error, DatabaseMissing):
+        return _text("This database cannot be read", clean(str(error)))
+    if hidden:
+        return _text("All conversations are hidden", "Press h in the list to show them.")
+    if view.source is not None:
+        title = f"No conversations from {clean(view.source)}"
+        return _text(title, "Leave out --source to see the others.")
+    return _text(
+        "No conversations yet",
+        f"Hermes Agent keeps them in {clean(short_path(database))}. Talk to it, and they appear "
+        "here at once. To see the browser at work, run 'hermes sessions browse --demo'.",
+    )
+
+
+def _text(title: str, text: str) -> Content:
+    return Content.assemble((f"{title}\n\n", "bold"), (text, "$foreground-muted"))

@@ -1,0 +1,37 @@
+"""What a search found, in words: figures beside the field, and remarks below it."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from hermes_store.records.search import Order, SearchResult, Severity
+from hermes_store.records.text import clean, local_day
+
+
+def figures(result: SearchResult) -> Content:
+    """Return how much was found, and in which order it is shown."""
+    messages, conversations = result.messages, result.conversations
+    said = "message" if messages.number == 1 and messages.exact else "messages"
+    where = "conversation" if conversations.number == 1 and conversations.exact else "conversations"
+    order = "most relevant" if result.order is Order.RELEVANCE else result.order.value
+    text = f"{messages} {said} in {conversations} {where} · {order} first"
+    return Content.styled(text, "$foreground-muted")
+
+
+def remarks(result: SearchResult) -> Content | None:
+    """Return what is worth saying about a search: how it was widened, what was not understood."""
+    parts = [(step.explanation, "$warning") for step in result.relaxations]
+    parts += [
+        (note.message, "$error" if note.severity is Severity.PROBLEM else "$foreground-muted")
+        for note in result.diagnostics
+    ]
+    if result.searched_back_to is not None:
+        day = local_day(result.searched_back_to)
+        parts.append((f"Searched back to {day:%d %B %Y}; the rest takes longer.", "$warning"))
+    elif result.partial:
+        parts.append(("Stopped before everything was searched.", "$warning"))
+    if not parts:
+        return None
+    # What is wrong in three places is said once.
+    said = dict.fromkeys((f"{clean(text)}\n", colour) for text, colour in parts)
+    return Content.assemble(*said).rstrip()

@@ -1,0 +1,48 @@
+"""Moments and lengths of time as people read them."""
+
+from __future__ import annotations
+
+from hermes_store.records.text import local_day
+
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+WEEK = 7 * DAY
+
+
+def age(moment: float | None, now: float, *, short: bool = False, dates: bool = False) -> str:
+    """Return how long ago a moment was: 5m ago, yesterday, 12 Mar.
+
+    With `short`: 5m, 1d, 12 Mar. With `dates`, what is older than a week has its full date.
+    """
+    if not moment:
+        return "?"
+    ago = now - moment
+    if ago < MINUTE:
+        return "now" if short else "just now"
+    if ago < WEEK:
+        if DAY <= ago < 2 * DAY and not short:
+            return "yesterday"
+        seconds, unit = next(
+            each for each in ((DAY, "d"), (HOUR, "h"), (MINUTE, "m")) if ago >= each[0]
+        )
+        return f"{int(ago // seconds)}{unit}" + ("" if short else " ago")
+    when = local_day(moment)
+    if dates:
+        return f"{when:%Y-%m-%d}"
+    this_year = when.year == local_day(now).year
+    return f"{when.day} {when:%b}" if this_year else f"{when:%b} {when.year}"
+
+
+def local_time(moment: float | None) -> str:
+    """Return a moment as local date and time."""
+    return "–" if moment is None else f"{local_day(moment):%Y-%m-%d %H:%M}"
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time in the unit that fits."""
+    if seconds < 60:
+        return f"{seconds:.0f}s"
+    if seconds < 3_600:
+        return f"{seconds / 60:.0f}m"
+    if seconds < 86_400:
+        return f"{seconds // 3_600:.0f}h {seconds % 3_600 // 60:.0f}m"
+    return f"{seconds / 86_400:.1f}d"

@@ -1,0 +1,15 @@
+"""Something to tell the person, on its way from a widget to its screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.message import Message
+
+
+@dataclass
+class Notice(Message):
+    """A sentence to show."""
+
+    text: str
+    error: bool = False
