@@ -184,7 +184,13 @@ def test_the_sessions_wheel_holds_program_and_styles_and_needs_the_store(
     sessions_wheel: Built,
 ) -> None:
     assert sessions_wheel.metadata["Name"] == "hermes-sessions"
-    assert sessions_wheel.needs == {"hermes-store", "pyyaml", "rich", "textual"}
+    assert sessions_wheel.needs == {
+        "hermes-store",
+        "python-dotenv",
+        "pyyaml",
+        "rich",
+        "textual",
+    }
     styles = {f"hermes_tui/{name}" for name in _package_files("styles", "*.tcss")}
     assert styles
     assert _inside(sessions_wheel) == _package_files("hermes_tui", "*.py", "py.typed") | styles
