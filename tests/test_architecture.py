@@ -26,7 +26,7 @@ VALUES_ONLY = ("hermes_tui.presentation", "hermes_tui.widgets")
 VALUES = ("hermes_store.records", "hermes_store.errors", "hermes_store.config")
 
 # The only foreign packages that the store may import.
-STORE_NEEDS = {"apsw", "yaml"}
+STORE_NEEDS = {"apsw", "filelock", "yaml"}
 
 
 class Import(NamedTuple):

@@ -167,7 +167,7 @@ def _inside(built: Built) -> set[str]:
 @store_wheel_test
 def test_the_store_wheel_holds_the_store_and_nothing_else(store_wheel: Built) -> None:
     assert store_wheel.metadata["Name"] == "hermes-store"
-    assert store_wheel.needs == {"apsw", "pyyaml"}
+    assert store_wheel.needs == {"apsw", "filelock", "pyyaml"}
     assert _inside(store_wheel) == _package_files("hermes_store", "*.py", "py.typed")
     assert not any(name.endswith("entry_points.txt") for name in store_wheel.names)
 
