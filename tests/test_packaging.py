@@ -189,6 +189,7 @@ def test_the_sessions_wheel_holds_program_and_styles_and_needs_the_store(
         "python-dotenv",
         "pyyaml",
         "rich",
+        "shtab",
         "textual",
     }
     styles = {f"hermes_tui/{name}" for name in _package_files("styles", "*.tcss")}
