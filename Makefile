@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SCALE ?= S
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PROJECTS := pyproject.toml hermes_store/pyproject.toml
 RUNNABLE := $(VENV)/.runnable
 READY := $(VENV)/.ready
 
@@ -24,12 +25,12 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # The demo needs the program alone; linters and test tools would make a first look take minutes.
-$(RUNNABLE): pyproject.toml hermes_store/version.py | $(VENV)/bin/python
-	$(PIP) --editable '.[chat]'
+$(RUNNABLE): $(PROJECTS) hermes_store/version.py | $(VENV)/bin/python
+	$(PIP) --editable ./hermes_store --editable '.[chat]'
 	@touch $(RUNNABLE)
 
-$(READY): pyproject.toml hermes_store/version.py | $(VENV)/bin/python
-	$(PIP) --editable '.[dev]'
+$(READY): $(PROJECTS) hermes_store/version.py | $(VENV)/bin/python
+	$(PIP) --editable ./hermes_store --editable '.[dev]'
 	@touch $(RUNNABLE) $(READY)
 
 demo: $(RUNNABLE)

@@ -26,7 +26,7 @@ VALUES_ONLY = ("hermes_tui.presentation", "hermes_tui.widgets")
 VALUES = ("hermes_store.records", "hermes_store.errors", "hermes_store.config")
 
 # The only foreign packages that the store may import.
-STORE_NEEDS = {"apsw", "yaml"}
+STORE_NEEDS = {"apsw", "filelock", "yaml"}
 
 
 class Import(NamedTuple):
@@ -263,17 +263,18 @@ def test_using_the_store_loads_no_screen() -> None:
     assert not loaded & {"textual", "rich", "hermes_tui"}
 
 
-def test_listing_loads_no_screen(tmp_path: Path) -> None:
+@pytest.mark.parametrize("verb", [["list"], ["completions", "--values", "sessions"]])
+def test_listing_loads_no_screen(verb: list[str], tmp_path: Path) -> None:
     from hermes_store import SessionDB
 
     path = tmp_path / "state.db"
     with SessionDB(path) as db:
         db.create_session("20260101_120000_abcdef", "cli")
         db.append_message("20260101_120000_abcdef", "user", "hello")
-    arguments = ["hermes", "sessions", "list", "--db", str(path)]
+    arguments = ["hermes", "sessions", *verb, "--db", str(path)]
     loaded = _loaded_by(
         f"sys.argv = {arguments!r}; "
         "import runpy; runpy.run_module('hermes_tui', run_name='__main__', alter_sys=True)"
     )
     assert {"hermes_tui", "apsw"} <= loaded
-    assert not loaded & {"textual", "rich"}
+    assert not loaded & {"textual", "rich", "shtab", "dotenv", "filelock"}

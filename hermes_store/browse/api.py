@@ -64,6 +64,11 @@ class Lists:
         with self._database.read() as tx:
             return [row["id"] for row in recent.recent(tx, source, limit=limit)]
 
+    def sources(self) -> list[str]:
+        """Return the sources that there are sessions of, by name."""
+        with self._database.read() as tx:
+            return recent.sources(tx)
+
     def entries(self, view: View, *, now: float) -> Iterator[Entry]:
         """Yield all ids of a list in order, with the headings of its grouping."""
         with self._database.read() as tx:

@@ -236,3 +236,8 @@ def _conversation(tx: Transaction, row: dict[str, Any]) -> Conversation:
         segments=len(segments),
         message_count=total or 0,
     )
+
+
+def sources(tx: Transaction) -> list[str]:
+    """Return every source that sessions have, by name."""
+    return [str(row[0]) for row in tx.rows("SELECT DISTINCT source FROM sessions ORDER BY source")]

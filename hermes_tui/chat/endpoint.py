@@ -7,6 +7,7 @@ keeps its own; they are never part of config.yaml, and no message shows one.
 from __future__ import annotations
 
 import ipaddress
+import logging
 import os
 import re
 from collections.abc import Mapping
@@ -22,7 +23,6 @@ OPENROUTER = "https://openrouter.ai/api/v1"
 OPENAI = "https://api.openai.com/v1"
 _KEYS = {"HERMES_API_KEY": OPENROUTER, "OPENROUTER_API_KEY": OPENROUTER, "OPENAI_API_KEY": OPENAI}
 _ENV_FILE = ".env"
-_ENV_LINE = re.compile(r"^\s*(?:export\s+)?(?P<name>\w+)\s*=\s*(?P<value>.*?)\s*$")
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 # Local servers want no key, but the protocol has a place that must not be empty.
 _NO_KEY_NEEDED = "not-needed"
@@ -50,22 +50,16 @@ class Endpoint:
 
 def environment(home: Path | None = None) -> Mapping[str, str]:
     """Return the variables of this process, and beneath them those of the home's .env file."""
+    from dotenv import dotenv_values
+
+    # A line that means nothing is passed over; a warning would land in the middle of a screen.
+    logging.getLogger("dotenv").addHandler(logging.NullHandler())
     try:
-        text = ((home or hermes_home()) / _ENV_FILE).read_text(encoding="utf-8")
+        found = dotenv_values((home or hermes_home()) / _ENV_FILE, interpolate=False)
     except (OSError, UnicodeDecodeError):
-        text = ""
-    found = {}
-    for line in text.splitlines():
-        match = _ENV_LINE.match(line)
-        if match:
-            found[match["name"]] = _unquoted(match["value"])
-    return {**found, **os.environ}
-
-
-def _unquoted(value: str) -> str:
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-        return value[1:-1]
-    return value.partition(" #")[0].rstrip()
+        found = {}
+    named = {name: value for name, value in found.items() if value is not None}
+    return {**named, **os.environ}
 
 
 def endpoint(config: Config, environment: Mapping[str, str]) -> Endpoint:

@@ -32,31 +32,31 @@ TITLE_SECONDS = 5.0
 """How long a pipe waits for a title, after its answer is out."""
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="hermes chat",
-        description="Talk to a model; the conversation is kept like any other.",
-        epilog=(
-            "examples:\n  hermes chat --demo\n  echo 'why is the sky blue?' | hermes chat\n"
-            "  hermes chat -c             go on with the last session\n"
-            "  hermes chat -r 'my project'\n\n"
-            "The model is model.default in config.yaml, the server model.base_url, the key an "
-            "environment variable.\nWhere a Hermes Agent is installed it takes over; --builtin "
-            "opens this chat all the same."
-        ),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def describe(parser: argparse.ArgumentParser) -> None:
+    """Add what `hermes chat` says of itself, and its arguments."""
+    parser.description = "Talk to a model; the conversation is kept like any other."
+    parser.epilog = (
+        "examples:\n  hermes chat --demo\n  echo 'why is the sky blue?' | hermes chat\n"
+        "  hermes chat -c             go on with the last session\n"
+        "  hermes chat -r 'my project'\n\n"
+        "The model is model.default in config.yaml, the server model.base_url, the key an "
+        "environment variable.\nWhere a Hermes Agent is installed it takes over; --builtin "
+        "opens this chat all the same."
     )
     parser.add_argument("--builtin", action="store_true", help="open the built-in chat")
     parser.add_argument("--demo", action="store_true", help="talk to a small built-in model")
     parser.add_argument("--model", help="another model than config.yaml says")
     parser.add_argument("-q", "--query", help="say this, print the answer and leave")
     surroundings.add_options(parser, reports=False)
-    return parser
 
 
 def run(arguments: Sequence[str]) -> int:
     """Open a new chat, or hand over to the agent."""
-    own, rest = _parser().parse_known_args(list(arguments))
+    parser = argparse.ArgumentParser(
+        prog="hermes chat", formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    describe(parser)
+    own, rest = parser.parse_known_args(list(arguments))
     context = surroundings.from_options(own)
     config = context.config()
     if not (own.builtin or own.demo or uses_builtin(config)):

@@ -1,117 +1,218 @@
 """`hermes sessions completions`: what bash, zsh and fish offer when you press Tab.
 
-Made from the verbs and their real arguments. The scripts ask `hermes sessions list --json` for
-nothing; completing must never wait for a database.
+The scripts are made by shtab from the real arguments of every command. What only the database
+knows they ask of the hidden `--values`, which reads, never writes, and is silent about trouble.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from hermes_store.records.sources import KNOWN
-from hermes_tui.cli.common.context import Context, add_options
-from hermes_tui.cli.verbs import VERBS, load
+from hermes_store.config import paths
+from hermes_store.errors import StoreError
+from hermes_tui.cli import verbs
+from hermes_tui.cli.common.context import Context
+from hermes_tui.presentation.text import plain
+
+if TYPE_CHECKING:
+    from hermes_store.store import Store
+
+SHELLS = ("bash", "zsh", "fish")
+KINDS = ("sessions", "sources", "tags", "searches", "profiles")
+SESSIONS = 100
+"""How many sessions are offered, the ones used last; nobody reads through more."""
+
+_HERMES, _SHORT = "hermes", "hermes-sessions"
+# The prefix of shell names for each command. That of `hermes sessions` would be hermes_sessions.
+_PREFIXES = {_HERMES: "hermes", _SHORT: "sessions_of_hermes"}
+
+_KIND_OF = {
+    "session": "sessions",
+    "session_id": "sessions",
+    "continue": "sessions",
+    "resume": "sessions",
+    "source": "sources",
+    "tags": "tags",
+    "profile": "profiles",
+}
+"""What there is to offer for an argument, by its name in every command."""
+_SEARCHING = ("browse", "search")
+"""The verbs whose `query` is a search; elsewhere it is a question to a model."""
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `completions`."""
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+    wanted = parser.add_mutually_exclusive_group(required=True)
+    wanted.add_argument("shell", nargs="?", choices=SHELLS)
+    wanted.add_argument("--values", choices=KINDS, help=argparse.SUPPRESS)
+    parser.usage = f"{parser.prog} [-h] {{{','.join(SHELLS)}}}"
     parser.epilog = (
         "examples:\n"
-        "bash  hermes sessions completions bash >> ~/.bash_completion\n"
-        'zsh   hermes sessions completions zsh > "${fpath[1]}/_hermes"\n'
-        "fish  hermes sessions completions fish > ~/.config/fish/completions/hermes.fish"
+        "  source <(hermes sessions completions bash)\n"
+        '  hermes sessions completions zsh > "${fpath[1]}/_hermes"\n'
+        "  hermes sessions completions fish | source\n"
+        "Each script serves both hermes and hermes-sessions."
     )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Print the completion script of a shell."""
-    makers = {"bash": _bash, "zsh": _zsh, "fish": _fish}
-    context.printer.line(makers[options.shell]().rstrip())
+    """Print the completion script of a shell, or the values that one asked for."""
+    if options.values is None:
+        context.printer.line(script(options.shell).rstrip())
+        return 0
+    try:
+        found = list(_values(options.values, context))
+    except (StoreError, OSError):
+        return 0  # a shell that waits for a key has no place for a sentence
+    for value in found:
+        # What is not shown as it is, or looks like a flag, could not be given back as it is.
+        if value and plain(value) == value and not value.startswith("-"):
+            context.printer.line(value)
     return 0
 
 
-def flags_of(name: str) -> list[tuple[str, str]]:
-    """Return the long flags of a verb and what they do."""
-    parser = argparse.ArgumentParser(prog=name, add_help=False)
-    load(name).describe(parser)
-    add_options(parser, reports=VERBS[name].reports)
-    return [
-        (flag, (action.help or "").replace("'", ""))
-        for action in parser._actions
-        for flag in action.option_strings
-        if flag.startswith("--")
-    ]
+# -- values --------------------------------------------------------------------------------------
 
 
-def _bash() -> str:
-    cases = "\n".join(
-        f"        {name}) words='{' '.join(flag for flag, _ in flags_of(name))}' ;;"
-        for name in VERBS
-    )
-    return f"""# bash completion for hermes sessions
-_hermes_sessions() {{
-    local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" words=''
-    if [ "$COMP_CWORD" -eq 1 ]; then
-        words='sessions insights --continue --resume --version --help'
-    elif [ "${{COMP_WORDS[1]}}" != sessions ]; then
+def _values(kind: str, context: Context) -> Iterator[str]:
+    if kind == "profiles":
+        yield from ("default", *paths.profiles(context.home))
         return
-    elif [ "$previous" = --source ]; then
-        words='{" ".join(KNOWN)}'
-    elif [ "$COMP_CWORD" -eq 2 ]; then
-        words='{" ".join(VERBS)}'
+    with context.store() as store:
+        if kind == "sessions":
+            yield from _sessions(store)
+        elif kind == "sources":
+            yield from store.lists.sources()
+        elif kind == "tags":
+            yield from (name for name, _ in store.marks.tags())
+        else:
+            yield from (each.text for each in store.saved_searches.list())
+
+
+def _sessions(store: Store) -> Iterator[str]:
+    found = store.lists.as_dictionaries(limit=SESSIONS)
+    yield from (row["title"] for row in found if row["title"])
+    yield from (row["id"] for row in found)
+
+
+# -- scripts -------------------------------------------------------------------------------------
+
+
+def script(shell: str) -> str:
+    """Return the script that completes both commands in a shell."""
+    import shtab
+
+    made = {
+        command: shtab.complete(
+            _tree(command), shell, root_prefix=prefix, preamble=_preamble(shell)
+        )
+        for command, prefix in _PREFIXES.items()
+    }
+    return _for_zsh(made) if shell == "zsh" else "\n\n".join(made.values())
+
+
+def _tree(command: str) -> argparse.ArgumentParser:
+    """Return a parser of a whole command, with everything below it."""
+    from hermes_tui.cli import chat
+
+    root = argparse.ArgumentParser(prog=command)
+    root.add_argument("--version", "-V", action="store_true", help="print the version")
+    verbs.describe_resuming(root)
+    _offer(root)
+    commands = root.add_subparsers()
+    if command == _HERMES:
+        below = commands.add_parser("sessions", help="everything about sessions").add_subparsers()
+        _add(commands, "insights")
+    else:
+        below = commands
+    for name in verbs.VERBS:
+        _add(below, name)
+    talk = commands.add_parser("chat", help="talk to a model")
+    chat.describe(talk)
+    verbs.describe_resuming(talk)
+    _offer(talk)
+    return root
+
+
+def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str) -> None:
+    parser = commands.add_parser(name, help=verbs.VERBS[name].about)
+    verbs.describe(name, parser)
+    _offer(parser, searching=name in _SEARCHING)
+
+
+def _offer(parser: argparse.ArgumentParser, *, searching: bool = False) -> None:
+    """Say for each argument of a parser what a shell shall offer."""
+    import shtab
+
+    files = {"file": shtab.FILE, "db": shtab.FILE, "home": shtab.DIRECTORY}
+    for action in parser._actions:
+        kind = "searches" if searching and action.dest == "query" else _KIND_OF.get(action.dest)
+        if kind is not None:
+            action.complete = _hook(kind)  # type: ignore[attr-defined]
+        elif action.dest in files:
+            action.complete = files[action.dest]  # type: ignore[attr-defined]
+
+
+def _hook(kind: str) -> dict[str, str]:
+    """Return what offers values of a kind in each shell; `_preamble` defines it."""
+    name = f"_hermes_offer_{kind}"
+    return {"bash": name, "zsh": name, "fish": f"({name})"}
+
+
+def _preamble(shell: str) -> str:
+    """Return the functions of a shell that ask for values.
+
+    They ask `hermes-sessions`: a `hermes` may also be the agent.
+    """
+    return _COMMON[shell] + "".join(_EACH[shell].replace("KIND", kind) for kind in KINDS)
+
+
+# In bash a candidate is put into the line as it is: quoted, unless a quotation has begun.
+_COMMON = {
+    "bash": r"""
+_hermes_offer() {
+  local word="$2" quoted='' value
+  case "$word" in
+    [\"\']*) quoted=yes word="${word:1}" ;;
+    *) word="${word//\\/}" ;;
+  esac
+  while IFS= read -r value; do
+    if [[ "$value" != "$word"* ]]; then
+      continue
+    elif [ -n "$quoted" ]; then
+      printf '%s\n' "$value"
     else
-        case "${{COMP_WORDS[2]}}" in
-{cases}
-        esac
+      printf '%q\n' "$value"
     fi
-    COMPREPLY=( $(compgen -W "$words" -- "$current") )
-}}
-complete -o default -F _hermes_sessions hermes hermes-sessions
-"""
+  done < <(hermes-sessions completions --values "$1" 2>/dev/null </dev/null)
+}
+""",
+    "zsh": r"""
+_hermes_offer() {
+  local -a values
+  values=(${(f)"$(hermes-sessions completions --values $1 2>/dev/null </dev/null)"})
+  shift
+  compadd "$@" -a values
+}
+""",
+    "fish": "",
+}
+_EACH = {
+    "bash": '_hermes_offer_KIND() { _hermes_offer KIND "$1"; }\n',
+    "zsh": '_hermes_offer_KIND() { _hermes_offer KIND "$@"; }\n',
+    "fish": (
+        "function _hermes_offer_KIND\n"
+        "  hermes-sessions completions --values KIND 2>/dev/null </dev/null\nend\n"
+    ),
+}
 
 
-def _zsh() -> str:
-    verbs = "\n".join(f"        '{name}:{verb.about}'" for name, verb in VERBS.items())
-    cases = "\n".join(
-        f"        {name}) _arguments "
-        + " ".join(f"'{flag}[{about}]'" for flag, about in flags_of(name))
-        + " '*:file:_files' ;;"
-        for name in VERBS
-    )
-    return f"""#compdef hermes hermes-sessions
-_hermes() {{
-    local -a verbs
-    verbs=(
-{verbs}
-    )
-    if (( CURRENT == 2 )); then
-        _values command sessions insights --continue --resume --version --help
-    elif [[ $words[2] != sessions ]]; then
-        _files
-    elif (( CURRENT == 3 )); then
-        _describe verb verbs
-    else
-        case $words[3] in
-{cases}
-        esac
-    fi
-}}
-_hermes "$@"
-"""
-
-
-def _fish() -> str:
-    lines = [
-        "# fish completion for hermes sessions",
-        "complete -c hermes -n __fish_use_subcommand -a sessions -d 'everything about sessions'",
-        "complete -c hermes -n __fish_use_subcommand -a insights -d 'tokens, costs and habits'",
-    ]
-    inside = "__fish_seen_subcommand_from sessions"
-    for name, verb in VERBS.items():
-        lines.append(f"complete -c hermes -n '{inside}' -f -a {name} -d '{verb.about}'")
-        lines += [
-            f"complete -c hermes -n '__fish_seen_subcommand_from {name}' -l {flag[2:]} -d '{about}'"
-            for flag, about in flags_of(name)
-        ]
-    return "\n".join(lines)
+def _for_zsh(made: dict[str, str]) -> str:
+    """Return one file for two commands: loaded for one of them, or evaluated for both."""
+    parts = [f"#compdef {' '.join(made)}"]
+    for command, text in made.items():
+        parts.append(f"if [[ $zsh_eval_context[-1] == eval || $service == {command} ]]; then")
+        parts += [text, "fi"]
+    return "\n".join(parts)

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from hermes_store.errors import BadFile, InvalidInput, StoreError, TitleError
 from hermes_store.version import __version__
+from hermes_tui.cli import verbs
 from hermes_tui.cli.common import context as surroundings
 from hermes_tui.cli.common.output import complain
-from hermes_tui.cli.verbs import EXAMPLES, VERBS, load
+from hermes_tui.cli.verbs import EXAMPLES, VERBS
 
 DONE, REFUSED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -93,14 +94,7 @@ def _overview() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", "-V", action="store_true", help="print the version")
-    parser.add_argument(
-        "-c",
-        "--continue",
-        metavar="NAME",
-        nargs="?",
-        help="resume the last, or a named one",
-    )
-    parser.add_argument("-r", "--resume", metavar="SESSION", help="resume by id, prefix or title")
+    verbs.describe_resuming(parser)
     commands = parser.add_argument_group("commands")
     commands.add_argument("sessions", nargs="?", help="everything about sessions; try sessions -h")
     commands.add_argument("chat", nargs="?", help="talk to a model; try chat -h")
@@ -126,15 +120,10 @@ def _sessions(arguments: list[str]) -> int:
 
 
 def _verb(name: str, usage: str, arguments: list[str]) -> int:
-    verb = VERBS[name]
-    module = load(name)
     parser = argparse.ArgumentParser(
-        prog=usage,
-        description=verb.about[0].upper() + verb.about[1:] + ".",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog=usage, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    module.describe(parser)
-    surroundings.add_options(parser, reports=verb.reports)
+    module = verbs.describe(name, parser)
     options, unknown = parser.parse_known_args(arguments)
     if unknown and not hasattr(options, "query"):
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")

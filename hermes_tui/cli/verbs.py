@@ -6,9 +6,12 @@ which returns the exit code. Only the module of the verb that is used is importe
 
 from __future__ import annotations
 
+import argparse
 from importlib import import_module
 from types import ModuleType
 from typing import NamedTuple
+
+from hermes_tui.cli.common.context import add_options
 
 
 class Verb(NamedTuple):
@@ -51,6 +54,23 @@ VERBS: dict[str, Verb] = {
 def load(name: str) -> ModuleType:
     """Import the module of a verb."""
     return import_module(f"hermes_tui.cli.{VERBS[name].module}")
+
+
+def describe(name: str, parser: argparse.ArgumentParser) -> ModuleType:
+    """Give a parser all that a verb says of itself and takes; return the module of the verb."""
+    verb, module = VERBS[name], load(name)
+    parser.description = verb.about[0].upper() + verb.about[1:] + "."
+    module.describe(parser)
+    add_options(parser, reports=verb.reports)
+    return module
+
+
+def describe_resuming(parser: argparse.ArgumentParser) -> None:
+    """Add the two ways to resume a session, which need no verb."""
+    parser.add_argument(
+        "-c", "--continue", metavar="NAME", nargs="?", help="resume the last, or a named one"
+    )
+    parser.add_argument("-r", "--resume", metavar="SESSION", help="resume by id, prefix or title")
 
 
 EXAMPLES = """examples:

@@ -94,12 +94,6 @@ def test_config_is_checked(tmp_path: Path) -> None:
     assert hermes(tmp_path, "sessions", "config", "path").out.strip() == str(path)
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completions_know_every_verb(tmp_path: Path, shell: str) -> None:
-    script = hermes(tmp_path, "sessions", "completions", shell).out
-    assert all(name in script for name in VERBS)
-
-
 def test_profiles_are_listed_together(full_home: Path) -> None:
     from hermes_store import SessionDB
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -202,10 +205,37 @@ def test_the_agents_own_file_counts_beneath(home: Path, monkeypatch: pytest.Monk
     assert environment(home)["FROM_FILE"] == "abc"
 
 
-def test_a_file_that_cannot_be_read_counts_as_none(home: Path) -> None:
+def test_values_in_the_file_are_taken_as_they_are(home: Path) -> None:
     home.mkdir()
-    (home / ".env").write_bytes(b"\xff\xfe")
-    assert "PATH" in environment()
+    (home / ".env").write_text(
+        "BASE=abc\nNAMED=${BASE}x\nDOLLAR='$BASE'\nQUOTED=\"a b\" # a remark\nHASH=a#b\n",
+        encoding="utf-8",
+    )
+    found = environment(home)
+    assert [found[name] for name in ("NAMED", "DOLLAR", "QUOTED", "HASH")] == [
+        "${BASE}x", "$BASE", "a b", "a#b"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"A=1\nB=\xe4\n"])
+def test_a_file_that_cannot_be_read_counts_as_none(home: Path, content: bytes) -> None:
+    home.mkdir()
+    (home / ".env").write_bytes(content)
+    assert environment() == dict(os.environ)
+
+
+def test_a_folder_in_its_place_counts_as_none(home: Path) -> None:
+    (home / ".env").mkdir(parents=True)
+    assert environment() == dict(os.environ)
+
+
+def test_a_line_that_means_nothing_says_nothing(home: Path) -> None:
+    """A warning of the parser would be written over the screen."""
+    home.mkdir()
+    (home / ".env").write_text("'what = is this\nGOOD=1\n", encoding="utf-8")
+    code = "from hermes_tui.chat.endpoint import environment; print(environment()['GOOD'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("1\n", "")
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:

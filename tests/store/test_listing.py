@@ -184,3 +184,10 @@ def test_reader_without_the_side_table_gives_the_same_lists(db: SessionDB, path:
     with SessionDB(path, read_only=True) as reader:
         assert not reader.store.capabilities().activity
         assert lists(reader) == fast
+
+
+def test_sources_are_named_once(db: SessionDB) -> None:
+    assert db.store.lists.sources() == []
+    for number, source in enumerate(("telegram", "cli", "telegram")):
+        db.create_session(f"s{number}", source)
+    assert db.store.lists.sources() == ["cli", "telegram"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
 import os
@@ -266,3 +267,18 @@ def test_a_lock_that_is_never_given_back_is_a_sentence(tmp_path: Path) -> None:
         pass
     with file_lock.locked(path, patience=0):
         pass
+
+
+def test_locks_hold_against_a_plain_flock(tmp_path: Path) -> None:
+    """Earlier versions of this program locked that way, and may still run."""
+    path = tmp_path / "file"
+    with path.open("wb") as theirs, path.open("rb+") as ours:
+        fcntl.flock(theirs, fcntl.LOCK_EX)
+        with pytest.raises(StoreError, match="Another program"), file_lock.locked(path, 0.02):
+            pass
+        with pytest.raises(StoreError, match="Another program"):
+            file_lock.wait_for(ours.fileno(), path, 0.02)
+        fcntl.flock(theirs, fcntl.LOCK_UN)
+        file_lock.wait_for(ours.fileno(), path, 0)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(theirs, fcntl.LOCK_EX | fcntl.LOCK_NB)
