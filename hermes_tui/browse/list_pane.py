@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
 from textual.getters import query_one
 from textual.message import Message
 from textual.widgets import Static
@@ -280,16 +281,18 @@ class ListPane(Vertical):
     def searching(self) -> None:
         """Take note that a search is under way: what is read meanwhile is not shown."""
         self._searching = True
+        self._show_title()
 
-    @property
-    def title(self) -> str:
-        """What the list shows, and in which order."""
+    def _show_title(self) -> None:
+        """Say what the list shows, and in which order."""
         order = "" if self.view.sort is Sort.ACTIVITY else f" by {self.view.sort.value}"
         source = f" · {self.view.source}" if self.view.source else ""
-        return "Results" if self._searching else clean(f"Sessions{order}{source}")
+        text = "Results" if self._searching else f"Sessions{order}{source}"
+        self.border_title = Content(clean(text))
 
     def _show_emptiness(self) -> None:
-        """Say why there are no rows, and what to do."""
+        """Say what the list shows; if nothing, why, and what to do."""
+        self._show_title()
         vacant = self.sessions.count == 0
         self.empty.display = vacant
         self.sessions.display = not vacant

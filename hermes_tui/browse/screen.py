@@ -90,9 +90,11 @@ class BrowseScreen(Screen[Choice]):
         self.search.field.focus()
         if self.opening.state.query:
             self.search.text = self.opening.state.query
+            self.list.searching()
         if self.opening.notice:
             self.notify(self.opening.notice, severity="warning", timeout=12, markup=False)
         if self.list.begin():
+            self.show_header()
             self.call_after_refresh(self._begin, self.list.load_all)
         else:
             self._begin(self.list.load)
@@ -105,7 +107,7 @@ class BrowseScreen(Screen[Choice]):
         self.access.watch(self)
 
     def _undo_key(self) -> str:
-        # The key that works everywhere: a letter would go into the search field.
+        # Not a letter: that would go into the search field.
         return actions.key_for("undo-now", self._keys)
 
     def on_store_changed(self, event: StoreChanged) -> None:
@@ -116,7 +118,6 @@ class BrowseScreen(Screen[Choice]):
         self.reading.refresh_page()
 
     def on_resize(self) -> None:
-        """Use the room there is."""
         self.show_header()
 
     # -- telling the person ----------------------------------------------------------------
@@ -154,7 +155,6 @@ class BrowseScreen(Screen[Choice]):
         """Say which database this is, how much there is, and how much is hidden."""
         found = self.search.figures() if self.search.is_searching else None
         self.header.update(header.content(self.list.header(found), self.size.width))
-        self.list.border_title = self.list.title
 
     @on(SessionList.SelectionChanged)
     def _selection_changed(self, event: SessionList.SelectionChanged) -> None:
@@ -175,9 +175,10 @@ class BrowseScreen(Screen[Choice]):
     def on_search_pane_shown(self, event: SearchPane.Shown) -> None:
         """Show what was found; below a dialog everything stays in its place."""
         event.stop()
-        if event.found.text == self.search.text:
-            to_top = event.found.to_top and self.app.screen is self
-            self.list.show_found(event.found, to_top=to_top)
+        found = event.found
+        if found.text == self.search.text:
+            self.list.show_found(found, to_top=found.to_top and self.app.screen is self)
+            self.search.show_figures()
 
     def on_search_pane_not_searched(self, event: SearchPane.NotSearched) -> None:
         """Show nothing; but what answers this text already may stay."""
@@ -342,10 +343,6 @@ class BrowseScreen(Screen[Choice]):
         else:
             self.app.exit()
 
-    def state(self) -> State:
-        """Return where the person is."""
-        return State(self.search.text, self.list.sessions.current_id(), self.reading.tab)
-
     def action_resume(self) -> None:
         """Leave with the marked session."""
         if not self._pending.wait_for(self.search.text, self.action_resume):
@@ -353,13 +350,16 @@ class BrowseScreen(Screen[Choice]):
             if target is not None:
                 self._resume(target.resumed_id)
 
+    def _state(self) -> State:
+        return State(self.search.text, self.list.sessions.current_id(), self.reading.tab)
+
     def _resume(self, session_id: str) -> None:
         opening = self.opening
         self.search.remember()
         if opening.chooser:
-            self.dismiss(Choice(session_id, self.state()))
+            self.dismiss(Choice(session_id, self._state()))
         elif opening.print_id or opening.open_chat is None or opening.is_taken_over():
-            self.app.exit(Choice(session_id, self.state()))
+            self.app.exit(Choice(session_id, self._state()))
         else:
             self.post_message(self.OpenChat(session_id, self._back_from_chat))
 

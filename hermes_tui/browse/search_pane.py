@@ -139,6 +139,12 @@ class SearchPane(Vertical):
         label.display = remarks is not None
         label.update(remarks or "")
 
+    def show_figures(self) -> None:
+        """Say how much was found, and what is worth knowing about it."""
+        if self.found is not None:
+            result = self.found.result
+            self._say(search_results.figures(result), search_results.remarks(result))
+
     def prepare(self) -> None:
         """Read earlier searches, then list words: one after the other, because each thread that
         reads has a connection with memory of its own.
@@ -200,7 +206,6 @@ class SearchPane(Vertical):
         if event.stale or found.text != self.text:
             return
         self.found = found
-        self._say(search_results.figures(found.result), search_results.remarks(found.result))
         self.post_message(self.Shown(found))
         if not self._values_asked:
             self._values_asked = True

@@ -27,6 +27,7 @@ from hermes_tui.chat import slash_commands
 from hermes_tui.chat.commands import Commands
 from hermes_tui.chat.conversation import Conversation, Turn
 from hermes_tui.chat.conversation_queue import ConversationQueue, Open
+from hermes_tui.chat.key_hints import hints
 from hermes_tui.chat.prompt import Prompt
 from hermes_tui.chat.talk_pane import Heard, TalkPane
 from hermes_tui.opening import Choice, Opening, State
@@ -35,14 +36,6 @@ from hermes_tui.presentation.themes import styles_folder
 from hermes_tui.widgets.notice import Notice
 from hermes_tui.widgets.status_bar import StatusBar
 
-HINTS = (
-    ("⏎", "send"),
-    ("⇧⏎", "new line"),
-    ("/", "commands"),
-    ("PgUp", "scroll"),
-    ("Esc", "stop, leave"),
-    ("F1", "help"),
-)
 DURING_ANSWER = ("title", "help", "quit", "export")
 """Commands that need not wait for the end of an answer."""
 
@@ -100,7 +93,9 @@ class ChatScreen(Screen[Choice]):
         self._heard = Heard()
         self._text: str | None = None
         """What was said and is not answered yet."""
-        self.is_answering = False
+        self._done = threading.Event()
+        """Set while no answer is under way."""
+        self._done.set()
 
     def compose(self) -> ComposeResult:
         """Lay out header, conversation, remarks, field and key line."""
@@ -116,7 +111,7 @@ class ChatScreen(Screen[Choice]):
         """Show where the conversation stood, and begin in the field."""
         self.prompt.focus()
         self.offers.display = False
-        self.status.show(HINTS)
+        self.status.show(hints(answering=False))
         self._show_session(recap=True)
         # Loading what talks to the model takes a second; not when the first text is waiting.
         self._queue.run(self, self.Prepared, lambda talk, _: talk.provider.prepare())
@@ -179,7 +174,6 @@ class ChatScreen(Screen[Choice]):
         self.say(event.text)
 
     def on_notice(self, event: Notice) -> None:
-        """Show what the pane has to say."""
         event.stop()
         self.say(event.text, "$error" if event.error else "$foreground-muted")
 
@@ -212,18 +206,27 @@ class ChatScreen(Screen[Choice]):
         """Let an answer appear as it comes."""
         self.say("…")
         self._heard = heard = self.talk.listen()
-        self._stop = stop = threading.Event()
-        self._text, self.is_answering = text, True
-        self._queue.run(
-            self,
-            self.Answered,
-            lambda talk, stopped: job(talk, heard, lambda: stop.is_set() or stopped()),
-        )
+        self._stop, self._done, self._text = threading.Event(), threading.Event(), text
+        stop, done = self._stop, self._done
+
+        def turn(talk: Conversation, stopped: Stopped) -> Turn:
+            try:
+                return job(talk, heard, lambda: stop.is_set() or stopped())
+            finally:
+                done.set()
+
+        self.status.show(hints(answering=True))
+        self._queue.run(self, self.Answered, turn)
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether an answer is under way."""
+        return not self._done.is_set()
 
     def _settle(self) -> None:
-        self.is_answering = False
         self.session_id = self._heard.session_id or self.session_id
         self.talk.settle()
+        self.status.show(hints(answering=False))
         self.prompt.focus()
 
     def on_chat_screen_answered(self, event: Answered) -> None:
@@ -247,9 +250,9 @@ class ChatScreen(Screen[Choice]):
 
     def stop_answer(self) -> bool:
         """Stop the answer under way; return whether there was one."""
-        if self.is_answering:
-            self._stop.set()
-        return self.is_answering
+        answering = self.is_answering
+        self._stop.set()
+        return answering
 
     # -- slash commands --------------------------------------------------------------------
 
@@ -344,7 +347,6 @@ class ChatScreen(Screen[Choice]):
             self.say(sentence)
 
     def action_help(self) -> None:
-        """Show the commands and keys."""
         self.say(slash_commands.help_text())
 
     def action_recap(self) -> None:

@@ -154,13 +154,13 @@ def test_rename_delete_trash_and_prune(terminal: Terminal) -> None:
     terminal.send("escape")
     terminal.wait_gone("Remove for good")
     terminal.send("f2")
-    terminal.wait_for("Clean up")
+    terminal.wait_for("Prune")
     terminal.send("backspace")
     terminal.wait_for("would go to the trash")
     terminal.send("escape")
-    terminal.wait_gone("Clean up")
+    terminal.wait_gone("Prune")
     terminal.send("u")
-    terminal.wait_for("came back")
+    terminal.wait_for("restored")
     leave(terminal)
 
 
@@ -168,9 +168,9 @@ def test_export_stats_searches_palette_and_help(terminal: Terminal) -> None:
     go_to_list(terminal)
     for key, shows in (
         ("e", "JSON lines"),
-        ("f3", "Figures"),
+        ("f3", "Statistics"),
         ("f6", "Enter uses one"),
-        ("t", "Words with spaces between"),
+        ("t", "Separate tags with spaces"),
         ("f9", "Settings"),
         ("ctrl+p", "Search for commands"),
         ("f1", "Anywhere"),
@@ -185,7 +185,7 @@ def test_export_stats_searches_palette_and_help(terminal: Terminal) -> None:
 def test_unfolded_renamed_and_selected_rows(terminal: Terminal) -> None:
     go_to_list(terminal)
     terminal.send("h")
-    terminal.wait_for("Everything is shown")
+    terminal.wait_for("All conversations are shown")
     for key in ("right", "space", "down", "right", "space", "O", "O", "O", "o"):
         terminal.send(key)
     terminal.wait_for("selected")

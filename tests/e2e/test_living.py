@@ -207,7 +207,7 @@ def test_from_large_to_tiny_and_back_with_a_dialog_open(place: Home, browse: Bro
         terminal.resize(*size)
     terminal.wait_for("Potoroo, very old", "would go", "Move to trash")
     terminal.send("escape")
-    terminal.wait_gone("Clean up")
+    terminal.wait_gone("Prune")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12)])

@@ -150,7 +150,7 @@ def test_delete_and_undo(place: Home, browse: Browse) -> None:
     assert QUOKKA not in place.titles()
     terminal.wait_for("● You: Numbats eat termites.")  # the next one is marked
     terminal.send("ctrl+z")
-    terminal.wait_for("came back", "Quokka habitat")
+    terminal.wait_for("restored", "Quokka habitat")
     with SessionDB(place.database, read_only=True) as db:
         assert db.get_session_title(QUOKKA) == "Quokka habitat"
         assert db.message_count(QUOKKA) == 62
@@ -171,7 +171,7 @@ def test_what_was_deleted_can_be_brought_back_from_the_trash(place: Home, browse
     terminal.send("f4")
     terminal.wait_for("Empty the trash", "Quokka habitat", "1 deletion")
     terminal.send("enter")
-    terminal.wait_for("came back")
+    terminal.wait_for("restored")
     assert QUOKKA in place.titles()
 
 
@@ -179,18 +179,18 @@ def test_prune_takes_what_it_shows(place: Home, browse: Browse) -> None:
     terminal = browse(place)
     before = set(place.titles())
     terminal.send("f2")
-    terminal.wait_for("Clean up", "Potoroo, very old", "would go")
+    terminal.wait_for("Prune", "Potoroo, very old", "would go")
     terminal.send("backspace")  # the 90 is selected
     terminal.wait_for("34 conversations")
     terminal.type("400")
     terminal.wait_for("1 conversation, 1 message")
     terminal.send("shift+tab")
     terminal.send("enter")
-    terminal.wait_gone("Clean up")
+    terminal.wait_gone("Prune")
     terminal.wait_for("1 conversation, 1 message moved to")
     assert before - set(place.titles()) == {POTOROO}
     terminal.send("ctrl+z")
-    terminal.wait_for("came back")
+    terminal.wait_for("restored")
     assert set(place.titles()) == before
 
 
