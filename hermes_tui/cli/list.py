@@ -116,7 +116,7 @@ def _print(context: Context, rows: list[dict[str, Any]], *, profiles: bool) -> N
 
 
 def _cells(context: Context, row: dict[str, Any], titled: bool, profiles: bool) -> list[str]:
-    when = age(row["last_active"], context.now)
+    when = age(row["last_active"], context.now, dates=True)
     preview = plain(row["preview"])
     if titled:
         cells = [row["title"] or "—", preview, when, row["id"]]

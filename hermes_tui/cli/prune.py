@@ -14,7 +14,7 @@ from hermes_tui.cli.common.output import Column, confirm
 from hermes_tui.cli.common.progress import ProgressLine
 from hermes_tui.presentation.numbers import byte_size, plural
 from hermes_tui.presentation.text import plain
-from hermes_tui.presentation.times import age as relative_time
+from hermes_tui.presentation.times import age
 
 DEFAULT_DAYS = 90.0
 SHOWN = 15
@@ -60,12 +60,12 @@ def chosen(options: argparse.Namespace) -> PruneFilter:
 
     Any other condition replaces the default age: who names a source and a date means them.
     """
-    age = days(options.older_than) if options.older_than else None
+    older_than = days(options.older_than) if options.older_than else None
     named = (options.title, options.model, options.where, options.min_messages)
-    if age is None and options.max_messages is None and not any(named):
-        age = DEFAULT_DAYS
+    if older_than is None and options.max_messages is None and not any(named):
+        older_than = DEFAULT_DAYS
     return PruneFilter(
-        older_than_days=age,
+        older_than_days=older_than,
         source=known_name(options.source),
         title=options.title,
         model=options.model,
@@ -119,7 +119,7 @@ def _preview(context: Context, plan: PrunePlan) -> None:
         (
             (
                 row.title or "—",
-                relative_time(row.last_active, context.now),
+                age(row.last_active, context.now, dates=True),
                 row.source,
                 f"{row.messages:,}",
                 byte_size(row.bytes),

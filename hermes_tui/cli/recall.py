@@ -112,7 +112,7 @@ def _print(context: Context, found: Recalled, *, raw: bool) -> None:
     for place, session in enumerate(found.sessions):
         if place:
             printer.line()
-        when = age(session.last_active, context.now)
+        when = age(session.last_active, context.now, dates=True)
         figures = f"{session.matches:,} of {plural(session.messages, 'message')}"
         printer.line(
             f"{printer.strong(plain(session.title or '—'))}  {printer.dim(session.session_id)}  "

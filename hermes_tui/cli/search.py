@@ -157,7 +157,7 @@ def _print_head(
 
 
 def _print_line(context: Context, moment: float, role: str, snippet: Snippet) -> None:
-    when = age(moment, context.now)
+    when = age(moment, context.now, dates=True)
     start = context.printer.dim(f"{when:<11}")
     context.printer.line(f"  {start} {plain(role):<9} {_marked(context, snippet)}")
 

@@ -57,7 +57,7 @@ def _list(context: Context) -> int:
             (
                 (
                     str(batch.id),
-                    age(batch.deleted_at, context.now),
+                    age(batch.deleted_at, context.now, dates=True),
                     ", ".join(batch.titles) or batch.reason,
                     f"{batch.sessions:,}",
                     f"{batch.messages:,}",

@@ -66,8 +66,9 @@ def test_wide_characters_keep_columns_in_line(full_home: Path) -> None:
     assert hermes(full_home, "sessions", "rename", CHAT, "天气 ☀️ 部署").code == 0
     lines = hermes(full_home, "sessions", "list").out.splitlines()
     wide = next(line for line in lines if "天气" in line)
-    # Each of the four signs takes two columns, so the next column begins four characters earlier.
-    assert wide.index("What's") == 33 - 4 + 1
+    # Each of the four characters takes two columns, so the next column begins four characters
+    # earlier; the sun is two characters and takes two columns.
+    assert wide.index("What's") == 33 - 4
 
 
 def test_limits_and_json(full_home: Path) -> None:
