@@ -129,7 +129,7 @@ HOUSE: tuple[Row, ...] = (
         "the way from screens to the store; private parts of Textual",
         "access textual_private",
     ),
-    _row("hermes_tui.transcript", "a whole conversation to read", "page view"),
+    _row("hermes_tui.transcript", "a whole conversation to read", "layout view"),
     _row(
         "hermes_tui.dialogs",
         "rename, delete, prune, export, trash, settings, help and more",

@@ -28,7 +28,6 @@ from hermes_tui.browse.lineage_tree import LineageTree
 from hermes_tui.browse.session_list import Target
 from hermes_tui.opening import Opening
 from hermes_tui.presentation import details, tree
-from hermes_tui.transcript.page import MessagesWanted
 from hermes_tui.transcript.view import Transcript
 from hermes_tui.widgets.notice import Notice
 
@@ -309,7 +308,7 @@ class ReadingPane(Vertical):
             said = f"{number:,} messages match." if number else "Nothing in this conversation."
             self.post_message(Notice(said))
 
-    def on_messages_wanted(self, event: MessagesWanted) -> None:
+    def on_transcript_messages_wanted(self, event: Transcript.MessagesWanted) -> None:
         """Read messages that came into sight."""
         event.stop()
         ids: Sequence[int] = event.ids

@@ -22,7 +22,6 @@ from hermes_tui.access import Access, Answer, Failed, Stopped
 from hermes_tui.chat.replies import Delta
 from hermes_tui.opening import Opening
 from hermes_tui.presentation import details
-from hermes_tui.transcript.page import MessagesWanted
 from hermes_tui.transcript.view import Transcript
 from hermes_tui.widgets.notice import Notice
 
@@ -177,7 +176,7 @@ class TalkPane(Vertical):
         if not event.stale:
             self.post_message(Notice(str(event.error), error=True))
 
-    def on_messages_wanted(self, event: MessagesWanted) -> None:
+    def on_transcript_messages_wanted(self, event: Transcript.MessagesWanted) -> None:
         """Read messages that came into sight."""
         event.stop()
         ids = event.ids

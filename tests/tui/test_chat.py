@@ -149,7 +149,7 @@ def test_answer_never_goes_blank(
 ) -> None:
     asked: list[tuple[int, ...]] = []
     monkeypatch.setattr(
-        TalkPane, "on_messages_wanted", lambda screen, event: asked.append(event.ids)
+        TalkPane, "on_transcript_messages_wanted", lambda screen, event: asked.append(event.ids)
     )
 
     async def script(pilot: Pilot[Any]) -> None:

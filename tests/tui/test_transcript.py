@@ -54,7 +54,7 @@ def test_it_opens_at_the_hit(path: Path) -> None:
         await press(pilot, Typed("needle"))
         view = main(pilot).reading.transcript
         assert view.cursor == 150
-        top = view._heights.top(150) - round(view.scroll_y)
+        top = view.laid_out.heights.top(150) - round(view.scroll_y)
         assert 0 < top < view.size.height // 2
         for near in ("message number 149", "here is the needle", "message number 151"):
             assert near in shown(pilot)
