@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from textual import events
-from textual.app import App
 from textual.binding import Binding
 from textual.screen import Screen
 
@@ -22,12 +21,12 @@ from hermes_tui.browse.screen import BrowseScreen
 from hermes_tui.first_rows import Head
 from hermes_tui.opening import Choice, Opening
 from hermes_tui.presentation import themes
+from hermes_tui.textual_private import QuietApp
 from hermes_tui.widgets.line_view import STYLES
 
 if TYPE_CHECKING:
     from textual.command import Provider
     from textual.dom import DOMNode
-    from textual.driver import Driver
 
     from hermes_tui.chat.screen import ChatScreen
 
@@ -67,7 +66,7 @@ def _palette() -> type[Provider]:
     return Actions
 
 
-class HermesApp(App[Choice]):
+class HermesApp(QuietApp[Choice]):
     """The browser."""
 
     TITLE = "Hermes sessions"
@@ -93,6 +92,7 @@ class HermesApp(App[Choice]):
         self._keys = dict(opening.keys)
         """Other keys for actions, which the settings can change."""
         self.crash_log: Path | None = None
+        self.report_crash = self._write_crash_log
         self._early: list[events.Key] | None = []
         """Keys that came before there was anything to type into; None from then on."""
         self._shape: frozenset[str] | None = None
@@ -102,15 +102,6 @@ class HermesApp(App[Choice]):
         self.theme = opening.theme
         self.stylesheet.set_variables(self.get_css_variables())
         self.set_keymap(self._keys)
-
-    def get_driver_class(self) -> type[Driver]:
-        """Return what talks to the terminal; an environment that names another is obeyed."""
-        found = super().get_driver_class()
-        if found.__name__ != "LinuxDriver":
-            return found
-        from hermes_tui.textual_private import KeysFirst
-
-        return KeysFirst
 
     def get_default_screen(self) -> Screen[Choice]:
         """Begin with the first screen, in the shape that fits: styling it twice takes time."""
@@ -140,10 +131,8 @@ class HermesApp(App[Choice]):
             for number in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, partial(self.exit, return_code=128 + number))
             _take_sizes_in_turn(loop)
-            from hermes_tui.textual_private import KeysFirst
-
-            if isinstance(self._driver, KeysFirst):
-                self.set_interval(HANG_UP_SECONDS, partial(self._leave_if, self._driver.is_hung_up))
+            if self.is_hung_up is not None:
+                self.set_interval(HANG_UP_SECONDS, partial(self._leave_if, self.is_hung_up))
 
     def _leave_if(self, is_hung_up: Callable[[], bool]) -> None:
         """Leave when the terminal is gone and the signal that says so went to somebody else."""
@@ -234,15 +223,7 @@ class HermesApp(App[Choice]):
         else:
             self.exit(return_code=code)
 
-    def _handle_exception(self, error: Exception) -> None:
-        """Write what went wrong to a file before the terminal is given back."""
-        if self._exit:
-            return  # on the way out Textual mounts nothing more, and parts miss each other
+    def _write_crash_log(self, error: Exception) -> None:
         if self.crash_log is None:  # later errors only follow from the first
             home = None if self._opening.demo else self.access.database.parent
             self.crash_log = write_crash_log(error, home)
-        super()._handle_exception(error)
-
-    def _print_error_renderables(self) -> None:
-        """The command line says where the file is; a page of code helps nobody."""
-        self._exit_renderables.clear()

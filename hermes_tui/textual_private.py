@@ -1,29 +1,36 @@
-"""Textual's way to the terminal on Unix, with the keys taken over before the screen is."""
+"""Everything that relies on parts of Textual that it does not promise to keep.
+
+Each part gives its reason, and `tests/tui/test_textual_private.py` tests each against the
+installed version. `pyproject.toml` holds Textual below its next major version.
+"""
 
 from __future__ import annotations
 
 import select
 import termios
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+from textual.app import App
+from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 
 TAKE_SCREEN = "\x1b[?1049h"
 LOCAL_MODES, SPECIAL_CHARACTERS = 3, 6
+Result = TypeVar("Result")
 
 
 class KeysFirst(LinuxDriver):
-    """Reads single keys from the moment the screen is taken.
+    """A driver that reads single keys from the moment it takes the screen.
 
-    Textual takes the screen first. What a person types at it in between is still treated as a
-    line of text: Ctrl+D, its end, is swallowed, and Enter becomes another key.
+    Textual takes the screen first. Keys typed in between are still treated as a line of text:
+    Ctrl+D ends it and is swallowed, and Enter becomes another key.
     """
 
     _before: list[Any] | None = None
-    """How the terminal was set before; Textual would remember our setting instead."""
+    """The terminal's settings from before; Textual would remember ours instead."""
 
     def write(self, data: str) -> None:
-        """Write to the terminal."""
         if data == TAKE_SCREEN:
             self._take_keys()
         super().write(data)
@@ -37,18 +44,46 @@ class KeysFirst(LinuxDriver):
             wanted[SPECIAL_CHARACTERS][termios.VMIN] = 1
             termios.tcsetattr(self.fileno, termios.TCSANOW, wanted)
         except termios.error:
-            return  # no terminal any more; Textual finds out for itself
+            return  # the terminal is gone; Textual finds out for itself
         self._before = before
 
     def is_hung_up(self) -> bool:
-        """Tell whether the terminal is gone; reading from it then ends at once, again and again."""
+        """Tell whether the terminal is gone; reading from it would then return at once forever."""
         look = select.poll()
         look.register(self.fileno, 0)
         return any(event & (select.POLLHUP | select.POLLERR) for _, event in look.poll(0))
 
     def start_application_mode(self) -> None:
-        """Take over the terminal."""
         self._before = None
         super().start_application_mode()  # type: ignore[no-untyped-call]
         if self._before is not None:
             self.attrs_before = self._before
+
+
+class QuietApp(App[Result]):
+    """An application that hands an unexpected error over instead of printing pages of code.
+
+    Textual has no public hook for an error that nothing caught.
+    """
+
+    report_crash: Callable[[Exception], None] | None = None
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return `KeysFirst`, unless the environment names another driver."""
+        found = super().get_driver_class()
+        return KeysFirst if found is LinuxDriver else found
+
+    @property
+    def is_hung_up(self) -> Callable[[], bool] | None:
+        """The way to find out whether the terminal is gone, if there is one."""
+        return self._driver.is_hung_up if isinstance(self._driver, KeysFirst) else None
+
+    def _handle_exception(self, error: Exception) -> None:
+        if self._exit:
+            return  # on the way out Textual mounts nothing more, and parts miss each other
+        if self.report_crash is not None:
+            self.report_crash(error)
+        super()._handle_exception(error)
+
+    def _print_error_renderables(self) -> None:
+        self._exit_renderables.clear()

@@ -49,7 +49,7 @@ class Prompt(TextArea):
         self._place = 0
         self._draft = ""
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         # Enter is left to its binding, which unlike one with priority waits for the letters that
         # were typed before.
         if event.key == "enter":

@@ -44,8 +44,8 @@ class Dialog(ModalScreen[Result]):
                 yield from self.buttons()
 
     def body(self) -> Iterable[Widget]:
-        """Yield what stands between title and buttons."""
-        raise NotImplementedError
+        """Yield what stands between title and buttons; nothing unless a dialog says so."""
+        return ()
 
     def buttons(self) -> Iterable[Widget]:
         """Yield the buttons, the safe one first."""
@@ -79,8 +79,8 @@ class Dialog(ModalScreen[Result]):
             self.confirm(event.button.id or "")
 
     def confirm(self, button: str) -> None:
-        """Answer with what the dialog holds."""
-        raise NotImplementedError
+        """Answer with what the dialog holds; a dialog that only informs has nothing to answer."""
+        self.dismiss(None)
 
 
 class Ask(Dialog[str]):

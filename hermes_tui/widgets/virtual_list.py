@@ -56,8 +56,8 @@ class VirtualList(LineView):
     # -- what subclasses say ---------------------------------------------------------------
 
     def item_line(self, index: int, line: int, width: int) -> Line:
-        """Return one line of an item."""
-        raise NotImplementedError
+        """Return one line of an item; empty unless a list says what its items look like."""
+        return []
 
     def is_item(self, index: int) -> bool:
         """Tell whether an item can be marked; a heading cannot."""
