@@ -18,18 +18,18 @@ from hermes_store.version import __version__
 if TYPE_CHECKING:
     from hermes_store.config.settings import Config, load_config
     from hermes_store.errors import StoreError, SummaryError
-    from hermes_store.records.edge import Edge
     from hermes_store.records.message import Message
     from hermes_store.records.recall import Recalled, RecalledSession
+    from hermes_store.records.relation_to_parent import Edge
     from hermes_store.records.session import Conversation, Lineage, Session
     from hermes_store.sessiondb import SessionDB
-    from hermes_store.sessions.sessions import new_session_id
+    from hermes_store.sessions.session_rows import new_session_id
     from hermes_store.store import Store
 
 _HOMES = {
     "Config": "config.settings",
     "Conversation": "records.session",
-    "Edge": "records.edge",
+    "Edge": "records.relation_to_parent",
     "Lineage": "records.session",
     "Message": "records.message",
     "Recalled": "records.recall",
@@ -40,7 +40,7 @@ _HOMES = {
     "StoreError": "errors",
     "SummaryError": "errors",
     "load_config": "config.settings",
-    "new_session_id": "sessions.sessions",
+    "new_session_id": "sessions.session_rows",
 }
 
 __all__ = [

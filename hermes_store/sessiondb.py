@@ -12,14 +12,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from hermes_store.browse import recent
+from hermes_store.browse import recent_sessions
 from hermes_store.engines.base import Progress, Synchronous
 from hermes_store.errors import NotFound
 from hermes_store.records.listing import Filter
-from hermes_store.sessions import files, lineage, sessions, shared_values, titles
+from hermes_store.sessions import key_values, lineage, session_files, session_rows, titles
 from hermes_store.sessions import messages as message_log
 from hermes_store.store import Store
-from hermes_store.trash import delete
+from hermes_store.trash import delete_from_database
 
 Row = dict[str, Any]
 
@@ -75,7 +75,7 @@ class SessionDB:
         Details: model, model_config, system_prompt, user_id, parent_session_id.
         """
         with self._db.write() as tx:
-            sessions.create(tx, session_id, source, **details)
+            session_rows.create(tx, session_id, source, **details)
         return session_id
 
     def ensure_session(
@@ -95,20 +95,20 @@ class SessionDB:
     def get_session(self, session_id: str) -> Row | None:
         """Return all columns of a session, or None."""
         with self._db.read() as tx:
-            return sessions.row(tx, session_id)
+            return session_rows.row(tx, session_id)
 
     def resolve_session_id(self, session_id_or_prefix: str) -> str | None:
         """Return the id that is this or begins with this; None if none or several do."""
         with self._db.read() as tx:
             try:
-                return sessions.resolve_id(tx, session_id_or_prefix)
+                return session_rows.resolve_id(tx, session_id_or_prefix)
             except NotFound:
                 return None
 
     def update_system_prompt(self, session_id: str, system_prompt: str) -> None:
         """Keep the system prompt a session was run with."""
         with self._db.write() as tx:
-            sessions.set_system_prompt(tx, session_id, system_prompt)
+            session_rows.set_system_prompt(tx, session_id, system_prompt)
 
     def update_token_counts(
         self,
@@ -149,8 +149,8 @@ class SessionDB:
             "api_call_count": api_call_count,
         }
         with self._db.write() as tx:
-            sessions.create(tx, session_id, "unknown", model=model)
-            sessions.add_usage(tx, session_id, usage, absolute=absolute)
+            session_rows.create(tx, session_id, "unknown", model=model)
+            session_rows.add_usage(tx, session_id, usage, absolute=absolute)
 
     def session_count(self, source: str | None = None) -> int:
         """Return how many sessions there are."""
@@ -234,14 +234,14 @@ class SessionDB:
     def get_session_title(self, session_id: str) -> str | None:
         """Return the title of a session."""
         with self._db.read() as tx:
-            found = sessions.find(tx, session_id)
+            found = session_rows.find(tx, session_id)
             return None if found is None else found.title
 
     def get_session_by_title(self, title: str) -> Row | None:
         """Return the session with exactly this title."""
         with self._db.read() as tx:
             holder = titles.holder_of(tx, title)
-            return None if holder is None else sessions.row(tx, holder)
+            return None if holder is None else session_rows.row(tx, holder)
 
     def resolve_session_by_title(self, title: str) -> str | None:
         """Return the newest session of the lineage with this name."""
@@ -280,7 +280,7 @@ class SessionDB:
         """Return a page of sessions with preview and last activity, newest first."""
         chosen = Filter(source, tuple(exclude_sources or ()), include_children)
         with self._db.read() as tx:
-            return recent.rich(
+            return recent_sessions.rich(
                 tx,
                 chosen,
                 limit=limit,
@@ -294,7 +294,7 @@ class SessionDB:
     ) -> list[Row]:
         """Return every kind of session by its last activity."""
         with self._db.read() as tx:
-            return recent.recent(tx, source, limit=limit, offset=offset)
+            return recent_sessions.recent(tx, source, limit=limit, offset=offset)
 
     def search_messages(
         self,
@@ -324,13 +324,15 @@ class SessionDB:
     def export_all(self, source: str | None = None) -> list[Row]:
         """Return all sessions with all their messages, the most recently active first."""
         with self._db.read() as tx:
-            found = recent.recent(tx, source, limit=-1)
+            found = recent_sessions.recent(tx, source, limit=-1)
             return [each | {"messages": message_log.rows(tx, each["id"])} for each in found]
 
     def delete_session(self, session_id: str, sessions_dir: Path | None = None) -> bool:
         """Delete exactly this session; its children move up to its parent."""
-        deleted = delete.total(delete.delete_in_steps(self._db.write, (session_id,)))
-        files.remove_session_files(sessions_dir, deleted.session_ids)
+        deleted = delete_from_database.total(
+            delete_from_database.delete_in_steps(self._db.write, (session_id,))
+        )
+        session_files.remove_session_files(sessions_dir, deleted.session_ids)
         return bool(deleted.session_ids)
 
     def prune_sessions(
@@ -349,12 +351,12 @@ class SessionDB:
     def get_meta(self, key: str) -> str | None:
         """Return a value that all processes of this home share."""
         with self._db.read() as tx:
-            return shared_values.get(tx, key)
+            return key_values.get(tx, key)
 
     def set_meta(self, key: str, value: str) -> None:
         """Keep a value that all processes of this home share."""
         with self._db.write() as tx:
-            shared_values.put(tx, key, value)
+            key_values.put(tx, key, value)
 
     def vacuum(self) -> None:
         """Give the free space in the file back to the disk."""

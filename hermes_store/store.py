@@ -192,7 +192,7 @@ class Store:
     @cached_property
     def transfer(self) -> Transfer:
         """Export and import."""
-        from hermes_store.gateway.transcript_sync import bring_in
+        from hermes_store.gateway.transcript_repair import bring_in
         from hermes_store.transfer.api import Transfer
 
         return Transfer(self.database, bring_in)

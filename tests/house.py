@@ -37,33 +37,35 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.records",
         "frozen records by topic; reading stored content; the gate that makes text safe to show",
-        """text content tool_calls sources edge session message listing transcript recap search
-        recall marks trash prune statistics report transfer""",
+        """safe_text message_content tool_calls sources relation_to_parent session message
+        listing transcript recap search recall marks trash prune statistics upkeep_reports
+        transfer""",
     ),
     _row(
         "hermes_store.config",
         "settings, where files live, reading config.yaml",
-        "paths reader settings",
+        "paths yaml_reader settings",
     ),
     _row("hermes_store.engines", "what every engine offers the rest of the store", "base"),
     _row(
         "hermes_store.engines.sqlite",
         "SQLite files, schema, migrations, full-text indexes, the files beside the database",
-        """schema fingerprint fulltext activity activity_view capabilities error_translation
-        transaction file checkpoint durability writer_queue migrations database tokenizer
-        side_index sidecar watch""",
+        """schema trigger_fingerprint fulltext session_activity session_activity_view
+        file_capabilities error_translation transaction file checkpoint durability
+        writer_queue migrations database tokenizer side_index sidecar watch""",
     ),
     _row(
         "hermes_store.sessions",
         "sessions, messages, titles, lineage, compression, branches",
-        """shared_values files sessions lineage messages titles in_use follow_up compression
-        branches undo api""",
+        """key_values session_files session_rows lineage messages titles in_use child_session
+        compression branches undo api""",
     ),
     _row(
         "hermes_store.search",
         "the search language, planning and running a search, ranking, snippets, relaxation",
-        """query_tree language times fields words matching snippets cancellation candidates plan
-        run grouping ranking relaxation search search_messages""",
+        """query_tree query_language times field_conditions query_words exact_match snippets
+        cancellation candidates plan run_plan grouping ranking relaxation result_page
+        sessiondb_search""",
     ),
     _row(
         "hermes_store.search.recall",
@@ -74,7 +76,7 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.browse",
         "lists: order, rows, headings, hidden; transcripts, finding in one, recaps",
-        "recent rows order transcript find recap api",
+        "recent_sessions rows order transcript find_in_conversation recap api",
     ),
     _row(
         "hermes_store.marks",
@@ -84,19 +86,20 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.trash",
         "deleting, the states of a copy in the trash, restoring, purging",
-        "delete session_copy tables states move restore purge api",
+        """delete_from_database session_copy sidecar_tables copy_states move_to_trash restore
+        purge api""",
     ),
     _row(
         "hermes_store.transfer",
         "export and import, one module for each format",
-        """redact export_text jsonl markdown html output_file export import_records import_session
-        import_file api""",
+        """redact readable_export export_jsonl export_markdown export_html output_file export
+        parse_import write_imported_session import_file api""",
     ),
     _row(
         "hermes_store.gateway",
         "bots: session keys, reset policies, routing, transcript files",
-        """message_source keys reset_policy file_lock routing_file before_reset open_sessions
-        title_command transcript_files transcript_sync router""",
+        """message_source session_keys reset_policy file_lock routing_file before_reset
+        open_sessions title_command transcript_files transcript_repair router""",
     ),
     _row(
         "hermes_store.upkeep",
@@ -111,18 +114,19 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_tui",
         "how to open the screens, and every action with its keys",
-        "opening actions first_rows",
+        "start_options actions first_rows",
     ),
     _row(
         "hermes_tui.presentation",
         "records to text and styled lines, for the command line and the screens",
-        """text line numbers times charts themes rows tree details header empty_list search_results
-        markdown messages""",
+        """fit_text styled_line numbers times charts themes rows lineage_lines session_details
+        browser_header empty_list search_results markdown messages""",
     ),
     _row(
         "hermes_tui.widgets",
         "widgets that know nothing of sessions",
-        "cache clipboard notice field heights status_bar toggles line_view virtual_list",
+        """recent_cache clipboard notice text_field heights status_bar checkboxes line_view
+        virtual_list""",
     ),
     _row(
         "hermes_tui",
@@ -139,13 +143,14 @@ HOUSE: tuple[Row, ...] = (
         "hermes_tui.browse",
         "the main screen: search, list and reading pane",
         """completion search_field search_pane session_list lineage_tree list_pane reading_pane
-        changes key_hints pending screen""",
+        changes key_hints waiting_action screen""",
     ),
     _row(
         "hermes_tui.chat",
         "the chat: screen, turn loop, provider, slash commands, titles, summaries",
-        """replies errors endpoint error_translation provider slash_commands summaries auto_title
-        conversation conversation_queue commands key_hints prompt talk_pane screen""",
+        """streamed_reply errors endpoint_settings error_translation provider slash_syntax
+        summaries auto_title turn_loop conversation_queue slash_commands key_hints prompt
+        conversation_pane screen""",
     ),
     _row(
         "hermes_tui.demo",
@@ -156,14 +161,14 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_tui.cli.common",
         "what verbs share: printing, progress, finding the agent, opening a screen",
-        "output progress context agent mark recap_panel builtin_chat open_screen",
+        "output progress context hermes_agent mark_options recap_panel builtin_chat open_screen",
     ),
     _row(
         "hermes_tui.cli",
         "one module for each verb, named as the verb",
         """archive config delete doctor export import_ insights list optimize pin prune recall
-        rename search show stats tag trash restore tree unarchive unpin untag chat resume browse
-        verbs completions main""",
+        rename search show stats tag trash restore tree unarchive unpin untag chat resume
+        browse verbs completions main""",
     ),
     _row("hermes_tui", "the command", "__main__"),
 )

@@ -10,8 +10,8 @@ from typing import Any
 import apsw
 
 from hermes_store import SessionDB
-from hermes_store.records.edge import Edge
-from hermes_store.sessions import messages, sessions, titles
+from hermes_store.records.relation_to_parent import Edge
+from hermes_store.sessions import messages, session_rows, titles
 
 # A moment far enough back that everything made at it counts as old.
 LONG_AGO = 1_600_000_000.0
@@ -31,13 +31,15 @@ def add(
 ) -> str:
     """Write a session with user messages one second apart, the first one second after `at`."""
     with db._db.write() as tx:
-        sessions.create(tx, session_id, source, parent_session_id=parent, edge=edge, started_at=at)
+        session_rows.create(
+            tx, session_id, source, parent_session_id=parent, edge=edge, started_at=at
+        )
         for place, content in enumerate(said, 1):
             messages.append(tx, session_id, {"role": "user", "content": content}, at + place)
         if title is not None:
             titles.assign(tx, session_id, title)
         if ended is not None:
-            sessions.end(tx, session_id, reason, ended)
+            session_rows.end(tx, session_id, reason, ended)
     return session_id
 
 

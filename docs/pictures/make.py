@@ -21,7 +21,7 @@ from hermes_tui.chat.prompt import Prompt
 from hermes_tui.cli.common.builtin_chat import conversation_maker
 from hermes_tui.demo.model_server import DemoServer
 from hermes_tui.demo.sample_sessions import create
-from hermes_tui.opening import Opening
+from hermes_tui.start_options import Opening
 
 NOW = 1_790_000_000.0
 HERE = Path(__file__).resolve().parent

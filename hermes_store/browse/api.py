@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from hermes_store.browse import order, recap, recent, rows, transcript
+from hermes_store.browse import order, recap, recent_sessions, rows, transcript
 from hermes_store.engines.sqlite.database import Database
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.listing import Entry, Filter, Hidden, ListRow, View
@@ -43,7 +43,7 @@ class Lists:
         """Return conversations by last activity, one for each compression chain."""
         with self._database.read() as tx:
             wanted = self._without_archived(tx, chosen or Filter())
-            return recent.conversations(tx, wanted, limit=limit, offset=offset)
+            return recent_sessions.conversations(tx, wanted, limit=limit, offset=offset)
 
     def as_dictionaries(
         self, chosen: Filter | None = None, *, limit: int = 20
@@ -51,7 +51,7 @@ class Lists:
         """Return the same list as dictionaries with all columns, which is faster for long ones."""
         with self._database.read() as tx:
             wanted = self._without_archived(tx, chosen or Filter())
-            return recent.rich(tx, wanted, limit=limit, by_activity=True)
+            return recent_sessions.rich(tx, wanted, limit=limit, by_activity=True)
 
     def _without_archived(self, tx: Transaction, chosen: Filter) -> Filter:
         if chosen.include_archived:
@@ -62,12 +62,12 @@ class Lists:
     def recent_ids(self, source: str | None = None, *, limit: int = -1) -> list[str]:
         """Return every kind of session, the most recently active first; -1 is no limit."""
         with self._database.read() as tx:
-            return [row["id"] for row in recent.recent(tx, source, limit=limit)]
+            return [row["id"] for row in recent_sessions.recent(tx, source, limit=limit)]
 
     def sources(self) -> list[str]:
         """Return the sources that there are sessions of, by name."""
         with self._database.read() as tx:
-            return recent.sources(tx)
+            return recent_sessions.sources(tx)
 
     def entries(self, view: View, *, now: float) -> Iterator[Entry]:
         """Yield all ids of a list in order, with the headings of its grouping."""
@@ -135,10 +135,10 @@ class Transcripts:
         typing: bool = False,
     ) -> tuple[array[int], Spans]:
         """Return the messages of a page that match a search, and what marks the places."""
-        from hermes_store.browse import find  # a list should not wait for all of search
+        from hermes_store.browse import find_in_conversation
 
         with self._database.read() as tx:
-            return find.matches(tx, page, text, cancelled=cancelled, typing=typing)
+            return find_in_conversation.matches(tx, page, text, cancelled=cancelled, typing=typing)
 
     def recap(self, session_id: str, limits: Limits | None = None) -> Recap:
         """Return what was said last in a session, short enough for a glance."""

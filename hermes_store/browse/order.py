@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from hermes_store.browse.recent import ORIGIN
+from hermes_store.browse.recent_sessions import ORIGIN
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.listing import Entry, Grouping, Heading, Hidden, Sort, View
+from hermes_store.records.safe_text import local_day
 from hermes_store.records.sources import describe, of_source
-from hermes_store.records.text import local_day
 from hermes_store.sessions import lineage
 from hermes_store.sessions.lineage import over_chain
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records import tool_calls
-from hermes_store.records.content import without_reasoning
 from hermes_store.records.message import Message
+from hermes_store.records.message_content import without_reasoning
 from hermes_store.records.recap import Limits, Recap, RecapEntry
-from hermes_store.records.text import clean
+from hermes_store.records.safe_text import clean
 from hermes_store.sessions import messages
 
 WHOLE_RECAP = 400

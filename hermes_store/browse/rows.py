@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from hermes_store.browse import recent
+from hermes_store.browse import recent_sessions
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.records.edge import Edge
 from hermes_store.records.listing import ListRow, Status
+from hermes_store.records.relation_to_parent import Edge
 from hermes_store.sessions import in_use, lineage
 
 
@@ -97,7 +97,7 @@ def _row(
         id=first.id,
         tip_id=tip.id,
         title=tip.title or first.title,
-        preview=recent.preview(tx, preview_id, beginning),
+        preview=recent_sessions.preview(tx, preview_id, beginning),
         source=source,
         model=tip.model or first.model,
         started_at=first.started_at,

@@ -11,7 +11,7 @@ from array import array
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.message import Message
 from hermes_store.records.transcript import Outline, Segment
-from hermes_store.sessions import lineage, messages, sessions
+from hermes_store.sessions import lineage, messages, session_rows
 
 PAGE_END = 20
 """Messages at the end of a page that are read along with it."""
@@ -29,7 +29,7 @@ def outline(tx: Transaction, session_id: str) -> Outline:
     segments: list[Segment] = []
     ids = array("q")
     for member in members:
-        session = sessions.get(tx, member)
+        session = session_rows.get(tx, member)
         segments.append(Segment(member, session.title, session.started_at, len(ids)))
         ids.extend(
             row[0]

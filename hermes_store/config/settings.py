@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar, Literal, get_type_hints
 
 from hermes_store.config.paths import hermes_home
-from hermes_store.config.reader import PARSER_TROUBLE, Reader, key_of, rules, setting
+from hermes_store.config.yaml_reader import PARSER_TROUBLE, Reader, key_of, rules, setting
 from hermes_store.errors import ConfigError
 
 __all__ = ["AGENT_KEYS", "FILE_NAME", "Config", "key_of", "known_keys", "load_config", "parse"]

@@ -12,12 +12,12 @@ with Store() as store:
 
 from __future__ import annotations
 
-from hermes_store.gateway.keys import SessionKey, build, key_of, parse
 from hermes_store.gateway.message_source import ChatType, MessageSource
 from hermes_store.gateway.open_sessions import previous_session_id
 from hermes_store.gateway.reset_policy import ResetPolicy, ResetReason, due, policy_for
 from hermes_store.gateway.router import Outcome, Routed, SessionRouter
 from hermes_store.gateway.routing_file import Route, Routes
+from hermes_store.gateway.session_keys import SessionKey, build, key_of, parse
 from hermes_store.gateway.transcript_files import Transcript, Transcripts
 
 __all__ = [

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from hermes_store.errors import InvalidInput
-from hermes_store.records.text import storable
+from hermes_store.records.safe_text import storable
 
 
 class ChatType(StrEnum):

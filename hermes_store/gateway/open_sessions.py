@@ -15,8 +15,8 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import TitleTaken
 from hermes_store.gateway.message_source import MessageSource
 from hermes_store.records.session import Session
-from hermes_store.sessions import lineage, sessions, shared_values, titles
-from hermes_store.sessions.sessions import new_session_id
+from hermes_store.sessions import key_values, lineage, session_rows, titles
+from hermes_store.sessions.session_rows import new_session_id
 
 RESET = "session_reset"
 """How a session ends whose conversation begins anew."""
@@ -33,7 +33,7 @@ def find(tx: Transaction, platform: str, *keys: str) -> Session | None:
     """Return the newest live session of a key, looking at the database only."""
     for session_id, key in _keyed(tx, keys, platform):
         if key in keys:
-            found = sessions.find(tx, lineage.compression_tip(tx, session_id))
+            found = session_rows.find(tx, lineage.compression_tip(tx, session_id))
             if found is not None and found.ended_at is None:
                 return found
     return None
@@ -45,7 +45,7 @@ def all_live(tx: Transaction) -> Iterator[tuple[str, Session, Mapping[str, Any]]
     for session_id, key in _keyed(tx, ()):
         if key in seen:
             continue
-        found = sessions.find(tx, lineage.compression_tip(tx, session_id))
+        found = session_rows.find(tx, lineage.compression_tip(tx, session_id))
         if found is not None and found.ended_at is None:
             seen.add(key)
             yield key, found, _origin(tx, session_id)
@@ -86,7 +86,7 @@ def _mark(config: str | None) -> Mapping[str, Any]:
 
 
 def _origin(tx: Transaction, session_id: str) -> Mapping[str, Any]:
-    row = sessions.row(tx, session_id) or {}
+    row = session_rows.row(tx, session_id) or {}
     kept = _mark(row.get("model_config")).get("origin")
     if not isinstance(kept, dict) and isinstance(row.get("origin_json"), str):
         try:
@@ -102,13 +102,13 @@ def usable(tx: Transaction, session_id: str) -> Session | None:
     That is its newest continuation. One that another program ended is taken up again, unless
     it ended because something new began.
     """
-    tip = sessions.find(tx, lineage.compression_tip(tx, session_id))
+    tip = session_rows.find(tx, lineage.compression_tip(tx, session_id))
     if tip is None or tip.ended_at is None:
         return tip
     if tip.end_reason in _LEFT:
         return None
-    sessions.reopen(tx, tip.id)
-    return sessions.get(tx, tip.id)
+    session_rows.reopen(tx, tip.id)
+    return session_rows.get(tx, tip.id)
 
 
 def begin(
@@ -122,11 +122,11 @@ def begin(
 ) -> Session:
     """Begin a session for a key, linked to the one whose place it takes."""
     mark: dict[str, Any] = {_MARK: {"session_key": key, "origin": source.origin()}}
-    if instead_of is not None and sessions.exists(tx, instead_of):
-        sessions.end(tx, instead_of, RESET, now)
+    if instead_of is not None and session_rows.exists(tx, instead_of):
+        session_rows.end(tx, instead_of, RESET, now)
         mark[_LINK] = instead_of
     session_id = new_session_id(now)
-    while not sessions.create(
+    while not session_rows.create(
         tx,
         session_id,
         source.platform,
@@ -138,7 +138,7 @@ def begin(
         session_id = new_session_id(now)
     _fill_columns(tx, session_id, key, source)
     _give_waiting_title(tx, session_id, key)
-    return sessions.get(tx, session_id)
+    return session_rows.get(tx, session_id)
 
 
 def previous_session_id(session: Session) -> str | None:
@@ -184,19 +184,19 @@ def last_active(tx: Transaction, session: Session, now: float) -> float | None:
 
 def queue_title(tx: Transaction, key: str, title: str) -> None:
     """Keep a title for the next session of a key."""
-    shared_values.put(tx, _TITLE + key, title)
+    key_values.put(tx, _TITLE + key, title)
 
 
 def waiting_title(tx: Transaction, key: str) -> str | None:
     """Return the title that waits for the next session of a key."""
-    return shared_values.get(tx, _TITLE + key)
+    return key_values.get(tx, _TITLE + key)
 
 
 def _give_waiting_title(tx: Transaction, session_id: str, key: str) -> None:
     title = waiting_title(tx, key)
     if title is None:
         return
-    shared_values.forget(tx, _TITLE + key)
+    key_values.forget(tx, _TITLE + key)
     try:
         titles.assign(tx, session_id, title)
     except TitleTaken:

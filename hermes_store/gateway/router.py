@@ -21,13 +21,13 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import TitleError, TitleTaken
 from hermes_store.gateway import before_reset, open_sessions, reset_policy, title_command
 from hermes_store.gateway.before_reset import BeforeReset
-from hermes_store.gateway.keys import SessionKey, key_of
 from hermes_store.gateway.message_source import MessageSource
 from hermes_store.gateway.reset_policy import ResetReason
 from hermes_store.gateway.routing_file import Route, Routes
+from hermes_store.gateway.session_keys import SessionKey, key_of
 from hermes_store.gateway.transcript_files import Transcripts
 from hermes_store.records.session import Session
-from hermes_store.sessions import messages, sessions, titles
+from hermes_store.sessions import messages, session_rows, titles
 
 TOUCH_SECONDS = 60.0
 """How old the last activity in sessions.json may be while a conversation goes on. The database
@@ -174,7 +174,7 @@ class SessionRouter:
         if route is None or before_reset.was_made(route) or not self._is_fresh(route, source, now):
             return None
         with self._db.read() as tx:
-            session = sessions.find(tx, route.session_id)
+            session = session_rows.find(tx, route.session_id)
         if session is None or session.ended_at is not None:
             return None
         return Routed(route.key, Outcome.CONTINUED, session)
@@ -302,7 +302,7 @@ class SessionRouter:
                 due = self._reason(tx, route, session, source, now)
                 session = None if due and not self._has_background_work(session) else session
             reply = self._titled(tx, name, session, wanted)
-            session = sessions.find(tx, session.id) if session else None
+            session = session_rows.find(tx, session.id) if session else None
         return Routed(name, Outcome.COMMAND, session, reply=reply)
 
     @staticmethod

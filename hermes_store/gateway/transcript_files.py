@@ -21,11 +21,11 @@ from hermes_store.engines.sqlite.database import Database
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput
 from hermes_store.gateway import file_lock
-from hermes_store.records.content import decode_json
+from hermes_store.records.message_content import decode_json
 from hermes_store.records.transfer import Kind
-from hermes_store.sessions import messages, sessions
-from hermes_store.transfer.import_session import comparable, is_same
-from hermes_store.transfer.jsonl import dump
+from hermes_store.sessions import messages, session_rows
+from hermes_store.transfer.export_jsonl import dump
+from hermes_store.transfer.write_imported_session import comparable, is_same
 
 META = "session_meta"
 ENDING = ".jsonl"
@@ -218,7 +218,7 @@ def _spoken(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _meta(tx: Transaction, session_id: str) -> str:
-    session = sessions.get(tx, session_id)
+    session = session_rows.get(tx, session_id)
     note: dict[str, Any] = {
         "role": META,
         "tools": [],

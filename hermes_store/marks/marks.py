@@ -15,8 +15,8 @@ from hermes_store.engines.sqlite.sidecar import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput, SessionNotFound
 from hermes_store.records.marks import SessionMarks
-from hermes_store.records.text import clean, one_line
-from hermes_store.sessions import lineage, sessions
+from hermes_store.records.safe_text import clean, one_line
+from hermes_store.sessions import lineage, session_rows
 
 PINNED, ARCHIVED, TAG = "pinned", "archived", "tag"
 MAX_TAG = 50
@@ -101,7 +101,7 @@ class Marks:
 
     def _members(self, session_id: str) -> list[str]:
         with self._db.read() as tx:
-            if not sessions.exists(tx, session_id):
+            if not session_rows.exists(tx, session_id):
                 raise SessionNotFound(session_id)
             return list(lineage.chain(tx, session_id))
 

@@ -7,7 +7,7 @@ import time
 from hermes_store.engines.sqlite.sidecar import Sidecar
 from hermes_store.errors import InvalidInput
 from hermes_store.records.marks import SavedSearch
-from hermes_store.records.text import one_line, storable
+from hermes_store.records.safe_text import one_line, storable
 
 HISTORY_LENGTH = 1_000
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from hermes_store.records.edge import Edge
+from hermes_store.records.relation_to_parent import Edge
 
 
 class Status(Enum):

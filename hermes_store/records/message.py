@@ -29,6 +29,6 @@ class Message:
     @property
     def text(self) -> str:
         """The readable text of the content, with pictures and files named in brackets."""
-        from hermes_store.records.content import readable
+        from hermes_store.records.message_content import readable
 
         return readable(self.content)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hermes_store.records.edge import Edge
+from hermes_store.records.relation_to_parent import Edge
 
 
 @dataclass(frozen=True, slots=True)

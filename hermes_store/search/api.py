@@ -10,11 +10,11 @@ from hermes_store.engines.sqlite.database import Database
 from hermes_store.engines.sqlite.side_index import SideIndex
 from hermes_store.records.recall import Recalled
 from hermes_store.records.search import Request, SearchResult
-from hermes_store.search.fields import MarkSource
+from hermes_store.search.field_conditions import MarkSource
 from hermes_store.search.recall import recall
 from hermes_store.search.recall.recall import Summarise
-from hermes_store.search.search import search
-from hermes_store.search.search_messages import search_messages
+from hermes_store.search.result_page import search
+from hermes_store.search.sessiondb_search import search_messages
 
 
 class MessageSearch:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.search.fields import Condition
+from hermes_store.search.field_conditions import Condition
 
 SCAN_STEP = 2_000
 FEW_SESSIONS = 50

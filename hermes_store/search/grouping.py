@@ -9,9 +9,9 @@ from dataclasses import replace
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.search import Order
 from hermes_store.search.candidates import Found
-from hermes_store.search.fields import Condition, in_title
+from hermes_store.search.field_conditions import Condition, in_title
 from hermes_store.search.query_tree import And, Node, Not, Or, Text
-from hermes_store.search.run import Search
+from hermes_store.search.run_plan import Search
 from hermes_store.search.snippets import wanted_texts
 from hermes_store.sessions import lineage
 

@@ -17,8 +17,8 @@ from hermes_store.engines.sqlite.side_index import SideIndex, may_be_unlisted
 from hermes_store.engines.sqlite.tokenizer import Tokenize
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text
+from hermes_store.search.query_words import Kind, Leaf, analyse
 from hermes_store.search.snippets import wanted_texts
-from hermes_store.search.words import Kind, Leaf, analyse
 
 MAX_TERMS = 400
 """Words that a prefix or part may stand for; beyond that most messages match and a scan is fast."""

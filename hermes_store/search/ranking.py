@@ -15,7 +15,7 @@ import apsw
 
 from hermes_store.records.search import Hit
 from hermes_store.search.candidates import Found
-from hermes_store.search.run import Search
+from hermes_store.search.run_plan import Search
 
 WINDOW = 1_000
 """Matches up to which all are ranked by bm25."""

@@ -8,7 +8,7 @@ from itertools import islice
 
 from hermes_store.records.search import Snippet
 from hermes_store.search.query_tree import And, Node, Or, Text
-from hermes_store.search.words import Kind, Leaf, fold_in_place
+from hermes_store.search.query_words import Kind, Leaf, fold_in_place
 
 WORDS = 40
 """Words in an excerpt, half of them before the match."""

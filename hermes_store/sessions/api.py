@@ -7,15 +7,15 @@ from typing import Any
 
 from hermes_store.engines.sqlite.database import Database
 from hermes_store.errors import SessionNotFound, TitleError, TitleTaken
-from hermes_store.records.edge import Edge
 from hermes_store.records.message import Message
+from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.session import Lineage, Session, TitleAdvice
 from hermes_store.sessions import (
     branches,
     compression,
     lineage,
     messages,
-    sessions,
+    session_rows,
     titles,
     undo,
 )
@@ -30,7 +30,7 @@ class Sessions:
     def get(self, session_id: str) -> Session:
         """Return a session by its exact id; SessionNotFound if there is none."""
         with self._database.read() as tx:
-            return sessions.get(tx, session_id)
+            return session_rows.get(tx, session_id)
 
     def find(self, wanted: str) -> Session:
         """Return a session by id, unique id prefix or title.
@@ -38,11 +38,11 @@ class Sessions:
         Raises SessionNotFound, or AmbiguousSession with the candidates.
         """
         with self._database.read() as tx:
-            if not sessions.exists(tx, wanted):
+            if not session_rows.exists(tx, wanted):
                 named = titles.resolve(tx, wanted)
                 if named is not None:
-                    return sessions.get(tx, named)
-            return sessions.get(tx, sessions.resolve_id(tx, wanted))
+                    return session_rows.get(tx, named)
+            return session_rows.get(tx, session_rows.resolve_id(tx, wanted))
 
     def find_to_resume(self, wanted: str) -> Session:
         """Return the session to continue when a person names one.
@@ -53,12 +53,12 @@ class Sessions:
         named = self.find(wanted)
         with self._database.read() as tx:
             tip = lineage.compression_tip(tx, named.id)
-            return sessions.get(tx, lineage.resume_target(tx, tip))
+            return session_rows.get(tx, lineage.resume_target(tx, tip))
 
     def count(self, source: str | None = None) -> int:
         """Return how many sessions there are, in all or from one source."""
         with self._database.read() as tx:
-            return sessions.count(tx, source)
+            return session_rows.count(tx, source)
 
     def start(
         self,
@@ -75,7 +75,7 @@ class Sessions:
     ) -> Session:
         """Add a session, or return the one that already has this id."""
         with self._database.write() as tx:
-            sessions.create(
+            session_rows.create(
                 tx,
                 session_id,
                 source,
@@ -87,29 +87,29 @@ class Sessions:
                 edge=edge,
                 started_at=started_at,
             )
-            return sessions.get(tx, session_id)
+            return session_rows.get(tx, session_id)
 
     def end(self, session_id: str, reason: str) -> None:
         """End a session; the first reason stays."""
         with self._database.write() as tx:
-            sessions.end(tx, session_id, reason)
+            session_rows.end(tx, session_id, reason)
 
     def reopen(self, session_id: str) -> None:
         """Make an ended session a live one again."""
         with self._database.write() as tx:
-            sessions.reopen(tx, session_id)
+            session_rows.reopen(tx, session_id)
 
     def add_usage(self, session_id: str, usage: dict[str, Any]) -> None:
         """Add token counts and costs to a session."""
         with self._database.write() as tx:
-            sessions.add_usage(tx, session_id, usage)
+            session_rows.add_usage(tx, session_id, usage)
 
     def rename(self, session_id: str, title: str | None) -> str | None:
         """Give a session a title, or none, and return it as stored."""
         with self._database.write() as tx:
             if not titles.assign(tx, session_id, title):
                 raise SessionNotFound(session_id)
-            return sessions.get(tx, session_id).title
+            return session_rows.get(tx, session_id).title
 
     def title_if_untitled(self, session_id: str, title: str) -> str | None:
         """Give an untitled session a title; return it as stored, or None if nothing changed."""
@@ -199,7 +199,7 @@ class Lineages:
     def members(self, session_id: str) -> tuple[str, ...]:
         """Return what belongs to a conversation, leaves first: its chain and its sub-agents."""
         with self._database.read() as tx:
-            sessions.get(tx, session_id)
+            session_rows.get(tx, session_id)
             return lineage.members(tx, session_id)
 
     def compress(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput
-from hermes_store.records.edge import Edge
+from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.session import Session
-from hermes_store.sessions import follow_up, sessions, titles
+from hermes_store.sessions import child_session, session_rows, titles
 
 BRANCH_TITLE = "branch"
 """What the branches of a session without a title are called, as in Hermes Agent."""
@@ -25,17 +25,17 @@ def branch(
     One that ended with a compression or a branch keeps that end. Without a title the copy gets
     the next one of its lineage.
     """
-    old = sessions.get(tx, session_id)
-    follow_up.check_moment(now)
-    follow_up.refuse_held(tx, session_id, now)
-    turns = follow_up.turns_of(tx, session_id)
+    old = session_rows.get(tx, session_id)
+    child_session.check_moment(now)
+    child_session.refuse_held(tx, session_id, now)
+    turns = child_session.turns_of(tx, session_id)
     if not turns:
         raise InvalidInput(f"Session {session_id} has no messages yet that could be branched off.")
     if old.ended_at is None or old.end_reason not in ("compression", "branched"):
-        follow_up.end(tx, session_id, "branched", now)
-    copied = follow_up.begin(tx, old, new_id, now, Edge.BRANCH)
-    follow_up.inherit(tx, old.id, copied, (*follow_up.PROMPT, *follow_up.PLACE))
-    follow_up.copy(tx, old.id, copied, turns)
+        child_session.end(tx, session_id, "branched", now)
+    copied = child_session.begin(tx, old, new_id, now, Edge.BRANCH)
+    child_session.inherit(tx, old.id, copied, (*child_session.PROMPT, *child_session.PLACE))
+    child_session.copy(tx, old.id, copied, turns)
     name = titles.sanitize(title) or titles.next_in_lineage(tx, old.title or BRANCH_TITLE)
     titles.assign(tx, copied, name)
-    return sessions.get(tx, copied)
+    return session_rows.get(tx, copied)

@@ -18,10 +18,10 @@ from collections.abc import Sequence
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput
-from hermes_store.records import content
+from hermes_store.records import message_content
 from hermes_store.records.message import SUMMARY_MARK
 from hermes_store.records.session import Session
-from hermes_store.sessions import follow_up, messages, sessions, titles
+from hermes_store.sessions import child_session, messages, session_rows, titles
 
 
 def compress(
@@ -40,15 +40,15 @@ def compress(
     and all that came after message `summarised_to`, which the summary cannot know of.
     SessionInUse if somebody else was faster or is at work on it.
     """
-    old = sessions.get(tx, session_id)
-    follow_up.check_moment(now)
+    old = session_rows.get(tx, session_id)
+    child_session.check_moment(now)
     if not summary.strip():
         raise InvalidInput(f"The summary of session {session_id} is empty; nothing was changed.")
     if keep_last < 0:
         raise InvalidInput(f"{keep_last} messages cannot be kept; say 0 or more.")
-    follow_up.refuse_held(tx, session_id, now)
-    follow_up.refuse_continued(tx, old)
-    turns = follow_up.turns_of(tx, session_id)
+    child_session.refuse_held(tx, session_id, now)
+    child_session.refuse_continued(tx, old)
+    turns = child_session.turns_of(tx, session_id)
     if summarised_to is not None:
         keep_last = max(keep_last, sum(turn.message_id > summarised_to for turn in turns))
     kept = turns[cut(turns, keep_last) :]
@@ -58,18 +58,20 @@ def compress(
             "messages would be kept."
         )
     _keep_branches(tx, session_id)
-    follow_up.end(tx, session_id, "compression", now)
-    continued = follow_up.begin(tx, old, new_id, now, None)
-    follow_up.inherit(tx, old.id, continued, (*follow_up.PROMPT, *follow_up.PLACE, *follow_up.CHAT))
+    child_session.end(tx, session_id, "compression", now)
+    continued = child_session.begin(tx, old, new_id, now, None)
+    child_session.inherit(
+        tx, old.id, continued, (*child_session.PROMPT, *child_session.PLACE, *child_session.CHAT)
+    )
     moment = min((turn.timestamp for turn in kept), default=now)
     messages.append(tx, continued, {"role": "user", "content": _marked(summary)}, moment)
-    follow_up.copy(tx, old.id, continued, kept)
+    child_session.copy(tx, old.id, continued, kept)
     if old.title is not None:
         titles.assign(tx, continued, titles.next_in_lineage(tx, old.title))
-    return sessions.get(tx, continued)
+    return session_rows.get(tx, continued)
 
 
-def cut(turns: Sequence[follow_up.Turn], keep_last: int) -> int:
+def cut(turns: Sequence[child_session.Turn], keep_last: int) -> int:
     """Return where the kept turns begin, so that no answer of a tool loses its question."""
     place = max(0, len(turns) - keep_last)
     asked = {call: at for at, turn in enumerate(turns) for call in turn.calls}
@@ -83,7 +85,7 @@ def cut(turns: Sequence[follow_up.Turn], keep_last: int) -> int:
     return place
 
 
-def _before_tools(turns: Sequence[follow_up.Turn], place: int) -> int:
+def _before_tools(turns: Sequence[child_session.Turn], place: int) -> int:
     """Return the message that the tools at a place answer, the first of them if there is none."""
     while place > 0 and turns[place].role == "tool":
         place -= 1
@@ -105,8 +107,8 @@ def _keep_branches(tx: Transaction, session_id: str) -> None:
         "WHERE s.parent_session_id = ? AND a.edge = 'branch'"
     )
     for (child,) in list(tx.rows(unmarked, (session_id,))):
-        config = dict(sessions.get(tx, child).model_config or {})
+        config = dict(session_rows.get(tx, child).model_config or {})
         if "_branched_from" not in config:
             config["_branched_from"] = session_id
-            stored = content.encode_json(config)
+            stored = message_content.encode_json(config)
             tx.run("UPDATE sessions SET model_config = ? WHERE id = ?", (stored, child))

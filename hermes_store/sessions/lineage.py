@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.records.edge import Edge
+from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.session import Lineage, LineageNode, Session
-from hermes_store.sessions import sessions
+from hermes_store.sessions import session_rows
 
 MAX_TIP_HOPS = 100
 MAX_RESUME_HOPS = 32
@@ -143,17 +143,17 @@ def path_from_root(tx: Transaction, session_id: str) -> tuple[str, ...]:
 def ancestors(tx: Transaction, session_id: str) -> tuple[Session, ...]:
     """Return the sessions above a session, nearest first."""
     above = path_from_root(tx, session_id)[:-1]
-    return tuple(sessions.get(tx, found) for found in reversed(above))
+    return tuple(session_rows.get(tx, found) for found in reversed(above))
 
 
 def tree(tx: Transaction, session_id: str) -> Lineage:
     """Return the whole tree around a session, from its oldest ancestor down."""
-    current = sessions.get(tx, session_id)
+    current = session_rows.get(tx, session_id)
     root_id = path_from_root(tx, session_id)[0]
     found: dict[str, tuple[Session, Edge, int]] = {}
     children: defaultdict[str, list[str]] = defaultdict(list)
     level, depth, truncated = [root_id], 0, False
-    found[root_id] = (sessions.get(tx, root_id), Edge.ROOT, 0)
+    found[root_id] = (session_rows.get(tx, root_id), Edge.ROOT, 0)
     while level and not truncated:
         depth += 1
         below: list[str] = []
@@ -178,12 +178,12 @@ def tree(tx: Transaction, session_id: str) -> Lineage:
 
 def _children(tx: Transaction, parent: str) -> list[tuple[Session, Edge]]:
     rows = tx.rows(
-        f"SELECT {sessions.columns(tx, 's')}, a.edge FROM sessions s "
+        f"SELECT {session_rows.columns(tx, 's')}, a.edge FROM sessions s "
         "JOIN session_activity a ON a.session_id = s.id WHERE s.parent_session_id = ? "
         "ORDER BY s.started_at, s.id",
         (parent,),
     )
-    return [(sessions.from_row(row), Edge(row[sessions.WIDTH])) for row in rows]
+    return [(session_rows.from_row(row), Edge(row[session_rows.WIDTH])) for row in rows]
 
 
 def _assemble(

@@ -11,11 +11,11 @@ from typing import Any
 
 import apsw
 
-from hermes_store.engines.sqlite.activity_view import shown_messages
 from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS
+from hermes_store.engines.sqlite.session_activity_view import shown_messages
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput, SessionInUse, SessionNotFound
-from hermes_store.records import content as contents
+from hermes_store.records import message_content as contents
 from hermes_store.records import tool_calls
 from hermes_store.records.message import Message
 from hermes_store.sessions import lineage

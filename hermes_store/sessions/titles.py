@@ -13,9 +13,9 @@ import apsw
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import TitleTaken, TitleTooLong
+from hermes_store.records.safe_text import one_line, storable
 from hermes_store.records.session import Session
-from hermes_store.records.text import one_line, storable
-from hermes_store.sessions import sessions
+from hermes_store.sessions import session_rows
 
 MAX_LENGTH = 100
 
@@ -85,7 +85,7 @@ def holder_of(tx: Transaction, title: str) -> str | None:
 def find(tx: Transaction, title: str) -> Session | None:
     """Return the session with exactly this title."""
     holder = holder_of(tx, title)
-    return None if holder is None else sessions.find(tx, holder)
+    return None if holder is None else session_rows.find(tx, holder)
 
 
 def _continuations(tx: Transaction, base: str) -> list[tuple[str, str, int]]:
@@ -130,7 +130,7 @@ def next_in_lineage(tx: Transaction, title: str) -> str:
 def assign_if_untitled(tx: Transaction, session_id: str, title: str) -> str | None:
     """Give a session a title unless it has one, numbered if another session has it; return it."""
     wanted = sanitize(title)
-    session = sessions.find(tx, session_id)
+    session = session_rows.find(tx, session_id)
     if wanted is None or session is None or session.title:
         return None
     if holder_of(tx, wanted) is not None:

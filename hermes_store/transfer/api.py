@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from hermes_store.engines.sqlite.database import Database
 from hermes_store.records.transfer import ImportReport
-from hermes_store.sessions import messages, sessions
+from hermes_store.sessions import messages, session_rows
 from hermes_store.transfer import import_file
 from hermes_store.transfer.export import Format, export, export_to_file
 
@@ -53,7 +53,7 @@ class Transfer:
     def as_dictionary(self, session_id: str) -> dict[str, Any] | None:
         """Return a session with all its messages, or None."""
         with self._database.read() as tx:
-            found = sessions.row(tx, session_id)
+            found = session_rows.row(tx, session_id)
             return None if found is None else found | {"messages": messages.rows(tx, session_id)}
 
     def import_file(self, path: Path | str, progress: Progress | None = None) -> ImportReport:

@@ -9,12 +9,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
-from hermes_store.browse import recent
+from hermes_store.browse import recent_sessions
 from hermes_store.engines.sqlite.database import Database
 from hermes_store.errors import InvalidInput, SessionNotFound
-from hermes_store.sessions import messages, sessions
-from hermes_store.transfer import html, jsonl, markdown, output_file
-from hermes_store.transfer.export_text import Head
+from hermes_store.sessions import messages, session_rows
+from hermes_store.transfer import export_html, export_jsonl, export_markdown, output_file
+from hermes_store.transfer.readable_export import Head
 from hermes_store.transfer.redact import redact_row
 
 Progress = Callable[[int, int], None]
@@ -52,9 +52,9 @@ class _Writer(Protocol):
 
 
 _WRITERS: dict[Format, _Writer] = {
-    Format.JSONL: jsonl,
-    Format.MARKDOWN: markdown,
-    Format.HTML: html,
+    Format.JSONL: export_jsonl,
+    Format.MARKDOWN: export_markdown,
+    Format.HTML: export_html,
 }
 
 
@@ -107,10 +107,10 @@ def export_to_file(
 def _chosen(db: Database, session_ids: Iterable[str] | None) -> list[str]:
     with db.read() as tx:
         if session_ids is None:
-            return recent.recent_ids(tx)
+            return recent_sessions.recent_ids(tx)
         ids = list(dict.fromkeys(session_ids))
         for session_id in ids:
-            if not sessions.exists(tx, session_id):
+            if not session_rows.exists(tx, session_id):
                 raise SessionNotFound(session_id)
     return ids
 
@@ -122,7 +122,7 @@ def _write_one(
     db: Database, session_id: str, writer: _Writer, sink: TextIO, number: int, guard: _Guard
 ) -> bool:
     with db.read() as tx:
-        row = sessions.row(tx, session_id)
+        row = session_rows.row(tx, session_id)
         if row is None:
             return False
         # Closed by hand: a sink that raises would leave the query, and so the snapshot, open.
@@ -135,7 +135,7 @@ def _write_one(
 def _heads(db: Database, ids: Sequence[str], guard: _Guard) -> Iterator[Head]:
     for start in range(0, len(ids), _HEADS_AT_ONCE):
         with db.read() as tx:
-            found = [sessions.find(tx, each) for each in ids[start : start + _HEADS_AT_ONCE]]
+            found = [session_rows.find(tx, each) for each in ids[start : start + _HEADS_AT_ONCE]]
         for session_id, session in zip(ids[start : start + _HEADS_AT_ONCE], found, strict=True):
             title = guard({"title": session.title})["title"] if session else None
             yield Head(session_id, title, session.started_at if session else None)

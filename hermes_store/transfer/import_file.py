@@ -17,8 +17,8 @@ from hermes_store.engines.sqlite.database import Database
 from hermes_store.errors import BadFile, DatabaseError, StoreError
 from hermes_store.records.transfer import Imported, ImportPlan, ImportReport, Kind, Outcome, Planned
 from hermes_store.sessions import messages
-from hermes_store.transfer import import_records, import_session
-from hermes_store.transfer.import_records import Line, Record, Refused, shown
+from hermes_store.transfer import parse_import, write_imported_session
+from hermes_store.transfer.parse_import import Line, Record, Refused, shown
 
 Progress = Callable[[int, int], None]
 
@@ -64,7 +64,7 @@ def _recognise(lines: Iterator[Line], name: str) -> tuple[Kind, list[Line]]:
         if not line.text.strip():
             continue
         try:
-            found = import_records.parse(line)
+            found = parse_import.parse(line)
         except Refused:
             faults += 1
             if faults >= _PATIENCE:
@@ -84,7 +84,7 @@ def _recognise(lines: Iterator[Line], name: str) -> tuple[Kind, list[Line]]:
 def _plan_transcript(lines: Iterable[Line], name: str) -> ImportPlan:
     session_id = Path(name).name.removesuffix(".jsonl")
     try:
-        record = import_records.transcript(lines, session_id)
+        record = parse_import.transcript(lines, session_id)
     except Refused as refusal:
         skipped = Imported(Outcome.SKIPPED, 1, session_id or None, note=str(refusal))
         return ImportPlan(name, Kind.TRANSCRIPT, (), (skipped,), ())
@@ -100,8 +100,8 @@ def _plan_export(lines: Iterable[Line], name: str) -> ImportPlan:
             continue
         found: dict[str, Any] = {}
         try:
-            found = import_records.parse(line)
-            record = import_records.exported(found, line.number)
+            found = parse_import.parse(line)
+            record = parse_import.exported(found, line.number)
         except Refused as refusal:
             session_id = found.get("id")
             known = session_id if isinstance(session_id, str) else None
@@ -169,7 +169,9 @@ def _write_one(db: Database, lines: Lines, planned: Planned, kind: Kind, keep: b
     try:
         record = _read_again(lines, planned, kind)
         with db.write() as tx:
-            return import_session.write(tx, record, planned.line, kind=kind, keep_message_ids=keep)
+            return write_imported_session.write(
+                tx, record, planned.line, kind=kind, keep_message_ids=keep
+            )
     except Refused as refusal:
         reason = str(refusal)
     except StoreError as error:
@@ -182,10 +184,10 @@ def _write_one(db: Database, lines: Lines, planned: Planned, kind: Kind, keep: b
 
 def _read_again(lines: Lines, planned: Planned, kind: Kind) -> Record:
     if kind is Kind.TRANSCRIPT:
-        record = import_records.transcript(numbered(lines), planned.session_id)
+        record = parse_import.transcript(numbered(lines), planned.session_id)
     else:
         line = Line(planned.line, lines.at(planned.line), False)
-        record = import_records.exported(import_records.parse(line), planned.line)
+        record = parse_import.exported(parse_import.parse(line), planned.line)
     if record.id != planned.session_id or len(record.messages) < planned.messages:
         raise Refused("The file was changed while it was read. Import it again.")
     return record

@@ -23,12 +23,12 @@ from hermes_store.records.trash import (
     TrashedSession,
     Weight,
 )
-from hermes_store.sessions import files, in_use, lineage, sessions
-from hermes_store.trash import delete, tables
-from hermes_store.trash.move import Keep, Move
+from hermes_store.sessions import in_use, lineage, session_files, session_rows
+from hermes_store.trash import delete_from_database, sidecar_tables
+from hermes_store.trash.copy_states import States
+from hermes_store.trash.move_to_trash import Keep, Move
 from hermes_store.trash.purge import purge
 from hermes_store.trash.restore import Learn, Restore
-from hermes_store.trash.states import States
 
 DAY = 86_400
 
@@ -56,7 +56,7 @@ class Trash:
     def weigh(self, session_ids: Sequence[str], *, now: float) -> Weight:
         """Return how much some sessions hold, and whether one is being written to."""
         with self._db.read() as tx:
-            return delete.weigh(tx, session_ids, now)
+            return delete_from_database.weigh(tx, session_ids, now)
 
     def delete_conversation(
         self,
@@ -71,7 +71,7 @@ class Trash:
         SessionInUse if one of them is in use, unless `force`.
         """
         with self._db.read() as tx:
-            sessions.get(tx, session_id)
+            session_rows.get(tx, session_id)
             members = lineage.members(tx, session_id)
         return self.delete(members, sessions_dir, permanently=permanently, force=force)
 
@@ -124,9 +124,9 @@ class Trash:
         self, session_ids: Sequence[str], sessions_dir: Path | None, unless: Keep
     ) -> Deleted:
         """Delete sessions past the trash, except those `unless` holds back."""
-        steps = delete.delete_in_steps(self._db.write, session_ids, unless)
-        deleted = delete.total(steps)
-        files.remove_session_files(sessions_dir, deleted.session_ids)
+        steps = delete_from_database.delete_in_steps(self._db.write, session_ids, unless)
+        deleted = delete_from_database.total(steps)
+        session_files.remove_session_files(sessions_dir, deleted.session_ids)
         if deleted.session_ids and self._sidecar.path.exists():
             with self._sidecar.write() as side:
                 marks.forget(side, deleted.session_ids)
@@ -168,12 +168,12 @@ class Trash:
     def list(self) -> tuple[TrashBatch, ...]:
         """Return what is in the trash, the latest deletion first."""
         hidden = self._states.tidy()
-        return self._sidecar.ask(lambda tx: tables.batches(tx, hidden), ())
+        return self._sidecar.ask(lambda tx: sidecar_tables.batches(tx, hidden), ())
 
     def sessions(self, batch_id: int) -> tuple[TrashedSession, ...]:
         """Return the sessions of a batch."""
         hidden = self._states.tidy()
-        return self._sidecar.ask(lambda tx: tables.sessions(tx, batch_id, hidden), ())
+        return self._sidecar.ask(lambda tx: sidecar_tables.sessions(tx, batch_id, hidden), ())
 
     def size(self) -> int:
         """Return how many bytes the copies take."""

@@ -11,9 +11,9 @@ from hermes_store.engines.sqlite.sidecar import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.marks import marks
 from hermes_store.records.trash import Purged
-from hermes_store.trash import tables
-from hermes_store.trash.states import States, existing
-from hermes_store.trash.tables import Entry
+from hermes_store.trash import sidecar_tables
+from hermes_store.trash.copy_states import States, existing
+from hermes_store.trash.sidecar_tables import Entry
 
 
 def purge(
@@ -30,7 +30,7 @@ def purge(
     with sidecar.write() as side:
         entries = [
             entry
-            for entry in tables.all_entries(side)
+            for entry in sidecar_tables.all_entries(side)
             if entry.batch_id in batch_ids and entry.id not in hidden
         ]
         with db.read() as tx:
@@ -38,19 +38,19 @@ def purge(
         gone = [entry for entry in entries if entry.session_id not in there]
         left_files = list(_files(side, gone))
         marks.forget(side, (entry.session_id for entry in gone))
-        tables.drop(side, (entry.id for entry in entries), clock())
+        sidecar_tables.drop(side, (entry.id for entry in entries), clock())
     for path in left_files:
         with suppress(OSError):
             path.unlink()
-    tables.give_space_back(sidecar)
-    return tables.purged(entries)
+    sidecar_tables.give_space_back(sidecar)
+    return sidecar_tables.purged(entries)
 
 
 def _files(side: Transaction, entries: Sequence[Entry]) -> Iterator[Path]:
     for entry in entries:
-        folder = tables.folder_of(side, entry.batch_id)
+        folder = sidecar_tables.folder_of(side, entry.batch_id)
         if folder is None:
             continue
-        for name in tables.header_of(side, entry).files:
+        for name in sidecar_tables.header_of(side, entry).files:
             if "/" not in name and "\\" not in name:
                 yield Path(folder) / name

@@ -10,11 +10,11 @@ from hermes_store.engines.sqlite.sidecar import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import NotInTrash, SessionInUse
 from hermes_store.records.trash import Remark, RestoreReport
-from hermes_store.sessions import sessions
-from hermes_store.trash import session_copy, tables
+from hermes_store.sessions import session_rows
+from hermes_store.trash import session_copy, sidecar_tables
+from hermes_store.trash.copy_states import States
 from hermes_store.trash.session_copy import Header, PutBack
-from hermes_store.trash.states import States
-from hermes_store.trash.tables import Entry
+from hermes_store.trash.sidecar_tables import Entry
 
 LEAVE_TOGETHER = 100
 """How many restored sessions leave the trash in one transaction."""
@@ -65,7 +65,7 @@ class Restore:
                     back = []
         finally:
             self._leave(back)
-        tables.give_space_back(self._sidecar)
+        sidecar_tables.give_space_back(self._sidecar)
         return report
 
     def _chosen(self, what: int | str | None) -> Sequence[Entry]:
@@ -74,16 +74,16 @@ class Restore:
             if tx is None:
                 raise NotInTrash(what)
             if isinstance(what, str):
-                named = tables.find(tx, what).session_id
-                found = tables.of_session(tx, named)
+                named = sidecar_tables.find(tx, what).session_id
+                found = sidecar_tables.of_session(tx, named)
                 if all(entry.id in hidden for entry in found):
                     raise SessionInUse(
                         f"Session {named} is being deleted right now. Try again in a minute."
                     )
                 return [entry for entry in found if entry.id not in hidden][-1:]
-            shown = tables.batches(tx, hidden)
+            shown = sidecar_tables.batches(tx, hidden)
             batch_id = shown[0].id if what is None and shown else what
-            found = [] if batch_id is None else tables.in_batch(tx, batch_id)
+            found = [] if batch_id is None else sidecar_tables.in_batch(tx, batch_id)
         chosen = [entry for entry in found if entry.id not in hidden]
         if not chosen:
             raise NotInTrash(what)
@@ -92,17 +92,17 @@ class Restore:
     def _restore_one(self, entry: Entry) -> _Back | str:
         """Restore a session in one transaction; return the reason where that is impossible."""
         with self._sidecar.read() as side, self._db.write() as tx:
-            if side is None or not tables.exists(side, entry.id):
+            if side is None or not sidecar_tables.exists(side, entry.id):
                 return "Another program restored it or emptied the trash just now."
-            header = tables.header_of(side, entry)
-            stood = sessions.exists(tx, entry.session_id)
+            header = sidecar_tables.header_of(side, entry)
+            stood = session_rows.exists(tx, entry.session_id)
             if stood:
                 done = _complete(tx, side, entry, header)
             else:
-                done = session_copy.put_back(tx, header, tables.rows_of(side, entry))
+                done = session_copy.put_back(tx, header, sidecar_tables.rows_of(side, entry))
             if done is None:
                 return f"There is a session {entry.session_id} already; the copy stays here."
-            for child, config in tables.children_of(side, entry):
+            for child, config in sidecar_tables.children_of(side, entry):
                 session_copy.take_back_child(tx, header, child, config)
         return _Back(entry, header, done, stood)
 
@@ -113,13 +113,15 @@ class Restore:
         # Where a session stood already its deletion may be under way still: only with care.
         self._states.drop_if(self._states.is_whole, [each.entry for each in back if each.stood])
         with self._sidecar.write() as side:
-            tables.drop(side, [each.entry.id for each in back if not each.stood], self._clock())
+            sidecar_tables.drop(
+                side, [each.entry.id for each in back if not each.stood], self._clock()
+            )
             for each in back:
                 if each.done.parent_missing and each.entry.parent_id is not None:
                     # Should the parent be restored later, it finds its child by this.
                     config = each.header.session.get("model_config")
-                    for above in tables.of_session(side, each.entry.parent_id):
-                        tables.add_child(side, above.id, each.entry.session_id, config)
+                    for above in sidecar_tables.of_session(side, each.entry.parent_id):
+                        sidecar_tables.add_child(side, above.id, each.entry.session_id, config)
         if self._learn is not None:
             with self._db.read() as tx:
                 for each in back:
@@ -128,11 +130,11 @@ class Restore:
 
 def _complete(tx: Transaction, side: Transaction, entry: Entry, header: Header) -> PutBack | None:
     """Give a session back what a deletion that was broken off took; None if it is another."""
-    there = session_copy.matching(tx, header, tables.rows_of(side, entry))
+    there = session_copy.matching(tx, header, sidecar_tables.rows_of(side, entry))
     if there is None or there == entry.messages:
         return None
     done = PutBack()
-    session_copy.put_messages(tx, header, tables.rows_of(side, entry), done)
+    session_copy.put_messages(tx, header, sidecar_tables.rows_of(side, entry), done)
     tx.run(
         "UPDATE sessions SET message_count = ? WHERE id = ?",
         (header.session.get("message_count"), entry.session_id),

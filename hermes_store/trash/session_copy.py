@@ -17,8 +17,8 @@ from typing import Any
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import DatabaseCorrupt
-from hermes_store.records.content import stored_preview
-from hermes_store.sessions import lineage, sessions, titles
+from hermes_store.records.message_content import stored_preview
+from hermes_store.sessions import lineage, session_rows, titles
 
 CHUNK_ROWS = 500
 CHUNK_CHARACTERS = 1_000_000
@@ -315,7 +315,7 @@ def _free_title(tx: Transaction, session: dict[str, Any], done: PutBack) -> None
 
 def _find_parent(tx: Transaction, session: dict[str, Any], done: PutBack) -> None:
     parent = session.get("parent_session_id")
-    if parent is None or parent == session["id"] or sessions.exists(tx, parent):
+    if parent is None or parent == session["id"] or session_rows.exists(tx, parent):
         return
     session["parent_session_id"] = None
     done.parent_missing = True

@@ -9,11 +9,11 @@ from hermes_store.config.settings import Config
 from hermes_store.engines.base import Progress
 from hermes_store.engines.sqlite.database import Database
 from hermes_store.records.prune import PruneFilter, PrunePlan
-from hermes_store.records.report import MaintenanceReport, OptimizeReport
 from hermes_store.records.statistics import Insights, ModelUsage, SessionUsage, Stats
 from hermes_store.records.trash import Deleted
+from hermes_store.records.upkeep_reports import MaintenanceReport, OptimizeReport
 from hermes_store.search.api import MessageSearch
-from hermes_store.search.fields import MarkSource
+from hermes_store.search.field_conditions import MarkSource
 from hermes_store.trash.api import Trash
 from hermes_store.upkeep import auto_prune, insights, optimize, prune, statistics
 

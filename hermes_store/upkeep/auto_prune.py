@@ -9,8 +9,8 @@ from pathlib import Path
 
 from hermes_store.engines.sqlite.database import Database
 from hermes_store.errors import StoreError
-from hermes_store.records.report import MaintenanceReport
-from hermes_store.sessions import files, shared_values
+from hermes_store.records.upkeep_reports import MaintenanceReport
+from hermes_store.sessions import key_values, session_files
 from hermes_store.upkeep.optimize import vacuum
 
 log = logging.getLogger("hermes_store.auto_prune")
@@ -35,7 +35,7 @@ def prune_older_than(
     with db.read() as tx:
         planned = prune.ended_before(tx, cutoff, source)
     for step in prune.apply(db.write, planned, cutoff):
-        files.remove_session_files(sessions_dir, step.session_ids)
+        session_files.remove_session_files(sessions_dir, step.session_ids)
         yield from step.session_ids
 
 
@@ -44,12 +44,12 @@ def _claim(db: Database, min_interval_hours: float) -> bool:
     now = time.time()
     with db.write() as tx:
         try:
-            last = float(shared_values.get(tx, LAST_RUN_KEY) or 0)
+            last = float(key_values.get(tx, LAST_RUN_KEY) or 0)
         except ValueError:
             last = 0.0
         if last <= now < last + min_interval_hours * HOUR:
             return False
-        shared_values.put(tx, LAST_RUN_KEY, str(now))
+        key_values.put(tx, LAST_RUN_KEY, str(now))
     return True
 
 

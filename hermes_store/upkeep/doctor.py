@@ -17,11 +17,11 @@ from hermes_store.engines.sqlite.database import Database
 from hermes_store.engines.sqlite.side_index import path_for
 from hermes_store.engines.sqlite.sidecar import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.gateway import transcript_sync
+from hermes_store.gateway import transcript_repair
 from hermes_store.gateway.transcript_files import ENDING
-from hermes_store.gateway.transcript_sync import Compared, Difference
-from hermes_store.records.report import Finding, Health
-from hermes_store.trash import tables
+from hermes_store.gateway.transcript_repair import Compared, Difference
+from hermes_store.records.upkeep_reports import Finding, Health
+from hermes_store.trash import sidecar_tables
 
 MAX_COMPLAINTS = 20
 
@@ -138,7 +138,7 @@ def _gateway(path: Path) -> Callable[[Transaction], list[Finding]]:
         deleted = _in_trash(path)
         compared = [
             each
-            for each in transcript_sync.compare_all(tx, folder)
+            for each in transcript_repair.compare_all(tx, folder)
             if each.path.name.removesuffix(ENDING) not in deleted
         ]
         return [*_compared(compared), *_routes(tx, folder)]
@@ -151,7 +151,9 @@ def _in_trash(path: Path) -> set[str]:
     nothing: set[str] = set()
     companion = Sidecar(path, read_only=True)
     try:
-        return companion.ask(lambda side: {e.session_id for e in tables.all_entries(side)}, nothing)
+        return companion.ask(
+            lambda side: {e.session_id for e in sidecar_tables.all_entries(side)}, nothing
+        )
     finally:
         companion.close()
 
@@ -171,7 +173,7 @@ def _compared(compared: list[Compared]) -> Iterator[Finding]:
 
 
 def _routes(tx: Transaction, folder: Path) -> Iterator[Finding]:
-    lost, whole = transcript_sync.lost_routes(tx, folder)
+    lost, whole = transcript_repair.lost_routes(tx, folder)
     if not whole:
         text = "sessions.json is damaged; the next message that a bot gets mends it."
         yield Finding(Health.NOTE, "routing", text, beside=True)

@@ -19,9 +19,9 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.prune import PruneFilter, PrunePlan, PruneRow
 from hermes_store.records.sources import of_source, spellings
 from hermes_store.records.trash import Deleted, Remark
-from hermes_store.search.fields import MarkSource
+from hermes_store.search.field_conditions import MarkSource
 from hermes_store.sessions import in_use, lineage
-from hermes_store.trash import delete
+from hermes_store.trash import delete_from_database
 from hermes_store.upkeep import prune_filter
 from hermes_store.upkeep.prune_filter import Family
 
@@ -67,13 +67,15 @@ def _is_over(tx: Transaction, session_id: str, cutoff: float) -> bool:
     return alive is None
 
 
-def apply(write: delete.Write, session_ids: tuple[str, ...], cutoff: float) -> Iterator[Deleted]:
+def apply(
+    write: delete_from_database.Write, session_ids: tuple[str, ...], cutoff: float
+) -> Iterator[Deleted]:
     """Delete planned sessions in short transactions, each one looked at again first."""
 
     def in_use(tx: Transaction, session_id: str) -> bool:
         return not _is_over(tx, session_id, cutoff)
 
-    return delete.delete_in_steps(write, session_ids, in_use)
+    return delete_from_database.delete_in_steps(write, session_ids, in_use)
 
 
 # -- by filter ---------------------------------------------------------------------------------

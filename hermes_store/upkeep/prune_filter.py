@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput
-from hermes_store.search import fields, language, times
-from hermes_store.search.fields import FieldProblem, MarkSource
+from hermes_store.search import field_conditions, query_language, times
+from hermes_store.search.field_conditions import FieldProblem, MarkSource
 from hermes_store.search.query_tree import And, Field, Node, Not, Or
 
 
@@ -110,7 +110,7 @@ def _place(members: dict[str, Member], member: Member) -> tuple[str, int, bool]:
 
 def parsed(text: str) -> Node:
     """Return the tree of a filter; InvalidInput where a search would have to repair it."""
-    query = language.parse(text)
+    query = query_language.parse(text)
     # Searching repairs what it does not understand; deleting must not guess.
     if query.diagnostics:
         raise InvalidInput(f"The filter '{text}' is not clear: {query.diagnostics[0].message}")
@@ -157,7 +157,7 @@ class Where:
             is_open = wanted.value.lower() == "live"
             return {root for root, each in self._families.items() if each.is_open == is_open}
         try:
-            condition = fields.condition(self._tx, wanted, self._now, self._marks)
+            condition = field_conditions.condition(self._tx, wanted, self._now, self._marks)
         except FieldProblem as problem:
             raise InvalidInput(str(problem)) from problem
         joined = "" if condition.session else "JOIN messages m ON m.session_id = s.id"

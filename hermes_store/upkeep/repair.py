@@ -11,7 +11,7 @@ import apsw
 from hermes_store.engines.sqlite import schema
 from hermes_store.engines.sqlite.database import Database
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.records.report import Repair
+from hermes_store.records.upkeep_reports import Repair
 from hermes_store.upkeep.doctor import holders
 
 MAX_FAILURES = 2_000

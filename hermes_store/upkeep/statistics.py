@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.statistics import ModelUsage, SessionUsage, Stats
-from hermes_store.sessions import messages, sessions
+from hermes_store.sessions import messages, session_rows
 
 
 def totals(tx: Transaction, path: Path) -> Stats:
@@ -18,7 +18,7 @@ def totals(tx: Transaction, path: Path) -> Stats:
     page_size = int(tx.value("PRAGMA page_size"))
     log = path.with_name(path.name + "-wal")
     return Stats(
-        sessions=sessions.count(tx),
+        sessions=session_rows.count(tx),
         messages=messages.count(tx),
         by_source=tuple((source, number) for source, number in by_source),
         database_bytes=int(tx.value("PRAGMA page_count")) * page_size,

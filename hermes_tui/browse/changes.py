@@ -17,9 +17,9 @@ from hermes_store.records.trash import Deleted, RestoreReport
 from hermes_store.store import Store
 from hermes_tui.access import READ_ONLY, Access, Answer, Failed
 from hermes_tui.browse.session_list import SessionList, Target
-from hermes_tui.opening import Opening
+from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import byte_size, plural
-from hermes_tui.presentation.text import plain
+from hermes_tui.start_options import Opening
 from hermes_tui.widgets import clipboard
 from hermes_tui.widgets.notice import Notice
 

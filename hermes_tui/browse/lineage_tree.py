@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hermes_tui.actions import Scope, bindings
-from hermes_tui.presentation import tree
-from hermes_tui.presentation.line import Line
-from hermes_tui.presentation.tree import Branch
+from hermes_tui.presentation import lineage_lines
+from hermes_tui.presentation.lineage_lines import Branch
+from hermes_tui.presentation.styled_line import Line
 from hermes_tui.widgets.virtual_list import VirtualList
 
 
@@ -38,4 +38,4 @@ class LineageTree(VirtualList):
 
     def item_line(self, index: int, line: int, width: int) -> Line:
         """Return a session as a line."""
-        return tree.branch_line(self._branches[index], width, self.now)
+        return lineage_lines.branch_line(self._branches[index], width, self.now)

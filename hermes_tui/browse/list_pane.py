@@ -15,17 +15,17 @@ from textual.widgets import Static
 
 from hermes_store.errors import DatabaseMissing, StoreError
 from hermes_store.records.listing import Entry, Grouping, Hidden, ListRow, Sort, View
+from hermes_store.records.safe_text import clean
 from hermes_store.records.session import Lineage
-from hermes_store.records.text import clean
 from hermes_store.store import Store
 from hermes_tui.access import Access, Answer, Failed, Stopped
 from hermes_tui.actions import Scope, bindings
 from hermes_tui.browse.search_pane import Found
 from hermes_tui.browse.session_list import RowsWanted, SessionList
 from hermes_tui.first_rows import FIRST_ROWS, Head, read_head
-from hermes_tui.opening import Opening
-from hermes_tui.presentation import empty_list, tree
-from hermes_tui.presentation.header import Header
+from hermes_tui.presentation import empty_list, lineage_lines
+from hermes_tui.presentation.browser_header import Header
+from hermes_tui.start_options import Opening
 from hermes_tui.widgets.notice import Notice
 
 RETRY_SECONDS = 1.0
@@ -360,7 +360,7 @@ class ListPane(Vertical):
         """Show what is below a conversation."""
         event.stop()
         root_id, family = event.value
-        below = [each for each in tree.branches(family) if each.session.id != root_id]
+        below = [each for each in lineage_lines.branches(family) if each.session.id != root_id]
         self.sessions.unfold(root_id, [replace(each, current=False) for each in below])
 
     def action_fold(self) -> None:

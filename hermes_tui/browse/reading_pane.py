@@ -17,17 +17,17 @@ from textual.widgets import Static
 from hermes_store.errors import NotFound
 from hermes_store.records.message import Message
 from hermes_store.records.recap import Recap
+from hermes_store.records.safe_text import clean
 from hermes_store.records.search import Hit, Spans
 from hermes_store.records.session import Lineage
-from hermes_store.records.text import clean
 from hermes_store.records.transcript import Outline
-from hermes_store.sessions.files import session_files
+from hermes_store.sessions.session_files import session_files
 from hermes_store.store import Store
 from hermes_tui.access import Access, Answer, Failed, Stopped
 from hermes_tui.browse.lineage_tree import LineageTree
 from hermes_tui.browse.session_list import Target
-from hermes_tui.opening import Opening
-from hermes_tui.presentation import details, tree
+from hermes_tui.presentation import lineage_lines, session_details
+from hermes_tui.start_options import Opening
 from hermes_tui.transcript.view import Transcript
 from hermes_tui.widgets.notice import Notice
 
@@ -222,7 +222,7 @@ class ReadingPane(Vertical):
         """Show what was said last."""
         event.stop()
         if not event.stale:
-            self.recap.update(details.recap(event.value))
+            self.recap.update(session_details.recap(event.value))
             self._to_end_of_recap()
 
     def _to_end_of_recap(self) -> None:
@@ -239,7 +239,7 @@ class ReadingPane(Vertical):
         event.stop()
         if not event.stale:
             self.lineage.now = self._opening.clock()
-            self.lineage.show(tree.branches(event.value))
+            self.lineage.show(lineage_lines.branches(event.value))
 
     def _ask_info(self, shown: Followed) -> None:
         target, folder, now = shown.target, self._opening.sessions_dir, self._opening.clock()
@@ -253,7 +253,9 @@ class ReadingPane(Vertical):
             members = store.lineage.members(target.root_id)
             files = sum(1 for each in members for _ in session_files(folder, each)) if folder else 0
             sessions = [store.sessions.get(each) for each in wanted]
-            return details.info(rows[0], sessions, store.trash.weigh(wanted, now=now), files)
+            return session_details.info(
+                rows[0], sessions, store.trash.weigh(wanted, now=now), files
+            )
 
         self.access.ask(self, self.InfoRead, read, group="pane")
 

@@ -14,8 +14,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from hermes_store.records.safe_text import clean
 from hermes_store.records.search import Hit
-from hermes_store.records.text import clean
 from hermes_tui import actions
 from hermes_tui.access import Access, StoreChanged
 from hermes_tui.actions import Scope, bindings
@@ -23,13 +23,13 @@ from hermes_tui.browse.changes import Changes
 from hermes_tui.browse.key_hints import hints
 from hermes_tui.browse.lineage_tree import LineageTree
 from hermes_tui.browse.list_pane import ListPane
-from hermes_tui.browse.pending import Pending
 from hermes_tui.browse.reading_pane import ReadingPane
 from hermes_tui.browse.search_pane import SearchPane
 from hermes_tui.browse.session_list import SessionList, Target
+from hermes_tui.browse.waiting_action import Pending
 from hermes_tui.first_rows import Head
-from hermes_tui.opening import Choice, Opening, State
-from hermes_tui.presentation import header
+from hermes_tui.presentation import browser_header
+from hermes_tui.start_options import Choice, Opening, State
 from hermes_tui.transcript.view import Transcript
 from hermes_tui.widgets.notice import Notice
 from hermes_tui.widgets.status_bar import StatusBar
@@ -154,7 +154,7 @@ class BrowseScreen(Screen[Choice]):
     def show_header(self) -> None:
         """Say which database this is, how much there is, and how much is hidden."""
         found = self.search.figures() if self.search.is_searching else None
-        self.header.update(header.content(self.list.header(found), self.size.width))
+        self.header.update(browser_header.content(self.list.header(found), self.size.width))
 
     @on(SessionList.SelectionChanged)
     def _selection_changed(self, event: SessionList.SelectionChanged) -> None:

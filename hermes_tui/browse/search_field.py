@@ -8,7 +8,7 @@ from textual.suggester import Suggester
 
 from hermes_tui.actions import Scope, bindings
 from hermes_tui.browse.completion import completed
-from hermes_tui.widgets.field import Field
+from hermes_tui.widgets.text_field import Field
 
 PLACEHOLDER = 'Type to search every message · source:telegram after:7d "exact words"'
 Known = Mapping[str, Sequence[str]]

@@ -16,8 +16,8 @@ from textual.widgets import Input, Static
 
 from hermes_store.errors import StoreError
 from hermes_store.records.listing import ListRow
+from hermes_store.records.safe_text import clean
 from hermes_store.records.search import Hit, Order, Request, SearchResult
-from hermes_store.records.text import clean
 from hermes_store.store import Store
 from hermes_tui.access import Access, Answer, Failed, Stopped
 from hermes_tui.browse.search_field import Known, SearchField

@@ -11,10 +11,10 @@ from textual.strip import Strip
 
 from hermes_store.records.listing import Entry, Heading, ListRow
 from hermes_store.records.search import Snippet, Spans
-from hermes_tui.presentation import rows, tree
-from hermes_tui.presentation.line import Line
-from hermes_tui.presentation.tree import Branch
-from hermes_tui.widgets.cache import Recent
+from hermes_tui.presentation import lineage_lines, rows
+from hermes_tui.presentation.lineage_lines import Branch
+from hermes_tui.presentation.styled_line import Line
+from hermes_tui.widgets.recent_cache import Recent
 from hermes_tui.widgets.virtual_list import VirtualList
 
 AHEAD = 40
@@ -257,7 +257,7 @@ class SessionList(VirtualList):
         if isinstance(item, Below):
             if line:
                 return []
-            return tree.branch_line(item.branch, width, self.now, indent="     ")
+            return lineage_lines.branch_line(item.branch, width, self.now, indent="     ")
         row = self._rows.get(item)
         if row is None:
             return rows.placeholder_line(width) if not line else []

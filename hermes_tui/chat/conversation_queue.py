@@ -11,7 +11,7 @@ from typing import TypeVar
 from textual.dom import DOMNode
 
 from hermes_tui.access import Access, Answer, Stopped
-from hermes_tui.chat.conversation import Conversation
+from hermes_tui.chat.turn_loop import Conversation
 
 Value = TypeVar("Value")
 Open = Callable[[str | None], Conversation]

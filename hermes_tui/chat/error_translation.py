@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from hermes_store.records.text import clean, one_line, shorten
+from hermes_store.records.safe_text import clean, one_line, shorten
 from hermes_tui.chat import errors
-from hermes_tui.chat.endpoint import Endpoint
+from hermes_tui.chat.endpoint_settings import Endpoint
 from hermes_tui.chat.errors import ChatError
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, ClassVar
 from hermes_store.errors import StoreError
 
 if TYPE_CHECKING:
-    from hermes_tui.chat.replies import Reply
+    from hermes_tui.chat.streamed_reply import Reply
 
 
 class ChatError(StoreError):

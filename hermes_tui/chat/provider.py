@@ -17,8 +17,8 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hermes_store.records.text import clean, storable
-from hermes_tui.chat.endpoint import Endpoint, endpoint, environment
+from hermes_store.records.safe_text import clean, storable
+from hermes_tui.chat.endpoint_settings import Endpoint, endpoint, environment
 from hermes_tui.chat.error_translation import garbled, timed_out, translated
 from hermes_tui.chat.errors import (
     BadAnswer,
@@ -33,7 +33,7 @@ from hermes_tui.chat.errors import (
     UnknownModel,
     Unreachable,
 )
-from hermes_tui.chat.replies import Assembly, Delta, Reply, ToolCall, Usage
+from hermes_tui.chat.streamed_reply import Assembly, Delta, Reply, ToolCall, Usage
 
 if TYPE_CHECKING:
     import openai

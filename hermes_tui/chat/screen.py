@@ -20,19 +20,19 @@ from textual.screen import Screen
 from textual.widgets import Static, TextArea
 
 from hermes_store.errors import InvalidInput, StoreError
+from hermes_store.records.safe_text import clean
 from hermes_store.records.session import Session
-from hermes_store.records.text import clean
 from hermes_tui.access import Access, Answer, Failed, Stopped
-from hermes_tui.chat import slash_commands
-from hermes_tui.chat.commands import Commands
-from hermes_tui.chat.conversation import Conversation, Turn
+from hermes_tui.chat import slash_syntax
+from hermes_tui.chat.conversation_pane import ConversationPane, Heard
 from hermes_tui.chat.conversation_queue import ConversationQueue, Open
 from hermes_tui.chat.key_hints import hints
 from hermes_tui.chat.prompt import Prompt
-from hermes_tui.chat.talk_pane import Heard, TalkPane
-from hermes_tui.opening import Choice, Opening, State
-from hermes_tui.presentation.text import plain
+from hermes_tui.chat.slash_commands import Commands
+from hermes_tui.chat.turn_loop import Conversation, Turn
+from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.themes import styles_folder
+from hermes_tui.start_options import Choice, Opening, State
 from hermes_tui.widgets.notice import Notice
 from hermes_tui.widgets.status_bar import StatusBar
 
@@ -54,7 +54,7 @@ class ChatScreen(Screen[Choice]):
     ]
 
     header = query_one("#chat-header", Static)
-    talk = query_one(TalkPane)
+    talk = query_one(ConversationPane)
     commands = query_one(Commands)
     note = query_one("#chat-note", Static)
     offers = query_one("#chat-offers", Static)
@@ -100,7 +100,7 @@ class ChatScreen(Screen[Choice]):
     def compose(self) -> ComposeResult:
         """Lay out header, conversation, remarks, field and key line."""
         yield Static("", id="chat-header", markup=False)
-        yield TalkPane(self.access, self.opening)
+        yield ConversationPane(self.access, self.opening)
         yield Commands(self.access, self._queue)
         yield Static("", id="chat-note", markup=False)
         yield Static("", id="chat-offers", markup=False)
@@ -134,7 +134,7 @@ class ChatScreen(Screen[Choice]):
         else:
             self.say("")
 
-    def on_talk_pane_opened(self, event: TalkPane.Opened) -> None:
+    def on_conversation_pane_opened(self, event: ConversationPane.Opened) -> None:
         """Show whose session it is."""
         event.stop()
         self._show_header(event.session)
@@ -168,7 +168,7 @@ class ChatScreen(Screen[Choice]):
         self.note.update(Content.styled(clean(text), style))
         self.note.display = bool(text)
 
-    def on_talk_pane_remark(self, event: TalkPane.Remark) -> None:
+    def on_conversation_pane_remark(self, event: ConversationPane.Remark) -> None:
         """Show what goes on while an answer is coming."""
         event.stop()
         self.say(event.text)
@@ -183,7 +183,7 @@ class ChatScreen(Screen[Choice]):
         """Say it, or do what a command says."""
         event.stop()
         try:
-            spoken = slash_commands.parse(event.text)
+            spoken = slash_syntax.parse(event.text)
         except InvalidInput as error:
             self.say(str(error), "$error")
             self.prompt.replace_text(event.text)
@@ -259,7 +259,7 @@ class ChatScreen(Screen[Choice]):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Offer the commands that the text begins to name."""
         event.stop()
-        found = slash_commands.matching(self.prompt.text)
+        found = slash_syntax.matching(self.prompt.text)
         self.offers.display = bool(found)
         parts: list[tuple[str, str]] = []
         for command in found:
@@ -272,12 +272,12 @@ class ChatScreen(Screen[Choice]):
     def on_prompt_completed(self, event: Prompt.Completed) -> None:
         """Complete a command."""
         event.stop()
-        found = slash_commands.matching(event.text)
+        found = slash_syntax.matching(event.text)
         if found:
             more = " " if found[0].takes else ""
             self.prompt.replace_text(f"/{found[0].name}{more}")
 
-    def _do(self, spoken: slash_commands.Spoken) -> None:
+    def _do(self, spoken: slash_syntax.Spoken) -> None:
         jobs: dict[str, Callable[[str], None]] = {
             "title": lambda name: self.commands.title(self.session_id, name),
             "compress": lambda _: self._compress("summarising …"),
@@ -347,7 +347,7 @@ class ChatScreen(Screen[Choice]):
             self.say(sentence)
 
     def action_help(self) -> None:
-        self.say(slash_commands.help_text())
+        self.say(slash_syntax.help_text())
 
     def action_recap(self) -> None:
         self.talk.toggle_recap()

@@ -1,85 +1,153 @@
-"""Slash commands of a chat: their names, what they take, and what they mean."""
+"""What the slash commands of a chat do."""
 
 from __future__ import annotations
 
-import difflib
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from hermes_store.errors import InvalidInput
+from textual.message import Message
+from textual.widget import Widget
 
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command and how it is used."""
-
-    name: str
-    takes: str
-    """What may follow, for people."""
-    about: str
-
-    @property
-    def usage(self) -> str:
-        """How it is typed."""
-        return f"/{self.name} {self.takes}".strip()
+from hermes_store.records.session import Session
+from hermes_store.store import Store
+from hermes_tui.access import Access, Answer, Failed, Stopped
+from hermes_tui.chat.conversation_queue import ConversationQueue
+from hermes_tui.chat.turn_loop import Conversation
+from hermes_tui.presentation.numbers import plural
+from hermes_tui.widgets.notice import Notice
 
 
-COMMANDS = (
-    Command("title", "[name]", "show the title, or give one"),
-    Command("compress", "", "put a summary in the place of what was said long ago"),
-    Command("resume", "[name]", "go on with another session"),
-    Command("sessions", "", "open the browser"),
-    Command("search", "words", "search all conversations in the browser"),
-    Command("new", "", "begin a new session"),
-    Command("branch", "[name]", "go on in a copy; this session stays as it is"),
-    Command("undo", "", "take back what you said last, and the answer"),
-    Command("retry", "", "ask for the last answer again"),
-    Command("export", "[file]", "write this conversation to a file"),
-    Command("help", "", "show the commands and keys"),
-    Command("quit", "", "leave"),
-)
-BY_NAME = {command.name: command for command in COMMANDS}
-KEYS = (
-    "Enter sends, Shift+Enter or Ctrl+J starts a new line, Up brings back what you said, Esc "
-    "stops an answer or leaves, PgUp and PgDn scroll, Ctrl+T shows the recap."
-)
-ALIASES = {"exit": "quit", "q": "quit", "compact": "compress", "history": "sessions", "?": "help"}
+class Commands(Widget):
+    """Does what a slash command asks for. Takes no room on screen."""
+
+    DEFAULT_CSS = "Commands { display: none; }"
+
+    @dataclass
+    class Moved(Message):
+        """The conversation continues in another session."""
+
+        session_id: str
+        text: str
+
+    @dataclass
+    class Resumed(Message):
+        """Another session is to be continued."""
+
+        session_id: str
+
+    @dataclass
+    class Done(Message):
+        """Something was done that may have changed the title."""
+
+        text: str
+
+    @dataclass
+    class Rewound(Message):
+        """Messages were taken back; the session is to be shown anew."""
+
+        text: str
+
+    class Told(Answer[str]):
+        """A command was done, told in a sentence."""
+
+    class Continued(Answer[tuple[Session, str]]):
+        """The session that the conversation continues in."""
+
+    class Undone(Answer[int]):
+        """The last exchange was taken back."""
+
+    class Found(Answer[Session]):
+        """The session that a person named."""
+
+    def __init__(self, access: Access, queue: ConversationQueue) -> None:
+        super().__init__()
+        self.access = access
+        self._queue = queue
+
+    def on_failed(self, event: Failed) -> None:
+        """Say what went wrong."""
+        event.stop()
+        self.post_message(Notice(str(event.error), error=True))
+
+    def on_commands_told(self, event: Told) -> None:
+        """Tell what was done."""
+        event.stop()
+        self.post_message(self.Done(event.value))
+
+    def title(self, session_id: str | None, name: str) -> None:
+        """Set the title, or tell it."""
+        if session_id is None:
+            self._queue.run(self, self.Told, lambda talk, _: _queued(talk, name))
+        elif name:
+            # Not in the queue: a title need not wait for the end of an answer.
+            self.access.change(
+                self, self.Told, lambda store, _: _named(store.sessions.rename(session_id, name))
+            )
+        else:
+            self.access.ask(
+                self, self.Told, lambda store, _: _named(store.sessions.get(session_id).title)
+            )
+
+    def compress(self) -> None:
+        """Continue in a session that begins with a summary."""
+        self._continue(
+            lambda talk: talk.compress(), "The conversation continues in a shorter form."
+        )
+
+    def branch(self, name: str) -> None:
+        """Continue in a copy of the session."""
+        self._continue(lambda talk: talk.branch(name or None), "You continue in a copy.")
+
+    def _continue(self, job: Callable[[Conversation], Session], sentence: str) -> None:
+        self._queue.run(self, self.Continued, lambda talk, _: (job(talk), sentence))
+
+    def on_commands_continued(self, event: Continued) -> None:
+        """Show the session that the conversation continues in."""
+        event.stop()
+        session, sentence = event.value
+        self.post_message(self.Moved(session.id, sentence))
+
+    def undo(self) -> None:
+        """Take back the last exchange."""
+        self._queue.run(self, self.Undone, lambda talk, _: talk.undo())
+
+    def on_commands_undone(self, event: Undone) -> None:
+        """Show what is left."""
+        event.stop()
+        self.post_message(self.Rewound(f"{plural(event.value, 'message')} taken back."))
+
+    def resume(self, name: str) -> None:
+        """Continue the session that a person names."""
+        self.access.ask(self, self.Found, lambda store, _: store.sessions.find_to_resume(name))
+
+    def on_commands_found(self, event: Found) -> None:
+        """Continue the session that was found."""
+        event.stop()
+        if not event.stale:
+            self.post_message(self.Resumed(event.value.id))
+
+    def export(self, session_id: str | None, name: str) -> None:
+        """Write the session to a file; its ending says in which format."""
+        if session_id is None:
+            self.post_message(Notice("There is nothing to export yet."))
+            return
+        path = Path(name or f"{session_id}.md").expanduser()
+        fmt = {".md": "markdown", ".html": "html"}.get(path.suffix.lower(), "jsonl")
+
+        def write(store: Store, stopped: Stopped) -> str:
+            store.transfer.export_file(path, fmt, [session_id])
+            return f"Written to {path.absolute()}."
+
+        self.access.ask(self, self.Told, write)
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """A command as it was typed."""
-
-    name: str
-    rest: str
+def _named(title: str | None) -> str:
+    return f"The title is “{title}”." if title else "There is no title. /title NAME sets one."
 
 
-def parse(text: str) -> Spoken | None:
-    """Return the command in a text; None if it is none. InvalidInput for one that is not known.
-
-    A text of several lines, or one that begins with a path, is something to say.
-    """
-    stripped = text.strip()
-    if not stripped.startswith("/") or "\n" in stripped:
-        return None
-    name, _, rest = stripped[1:].partition(" ")
-    wanted = ALIASES.get(name.lower(), name.lower())
-    if wanted in BY_NAME:
-        return Spoken(wanted, rest.strip())
-    if "/" in name or not name:
-        return None
-    near = difflib.get_close_matches(wanted, BY_NAME, n=1)
-    hint = f"Did you mean /{near[0]}?" if near else "/help shows all."
-    raise InvalidInput(f"There is no command /{name}. {hint}")
-
-
-def matching(text: str) -> list[Command]:
-    """Return the commands that a text begins to name."""
-    if not text.startswith("/") or " " in text or "\n" in text:
-        return []
-    return [command for command in COMMANDS if command.name.startswith(text[1:].lower())]
-
-
-def help_text() -> str:
-    """Return all commands and keys."""
-    lines = [command.usage.ljust(20) + command.about for command in COMMANDS]
-    return "\n".join([*lines, "", KEYS])
+def _queued(talk: Conversation, name: str) -> str:
+    """Set the title of a session that has not begun, or tell it."""
+    if not name:
+        return _named(talk.title())
+    return f"The title is “{talk.set_title(name)}” as soon as the session exists."

@@ -9,9 +9,9 @@ from typing import Any
 from hermes_store.config.settings import Config
 from hermes_store.errors import SummaryError
 from hermes_store.records import tool_calls
-from hermes_store.records.content import readable, without_reasoning
-from hermes_store.records.text import clean, one_line, shorten
-from hermes_tui.chat.endpoint import endpoint, environment
+from hermes_store.records.message_content import readable, without_reasoning
+from hermes_store.records.safe_text import clean, one_line, shorten
+from hermes_tui.chat.endpoint_settings import endpoint, environment
 from hermes_tui.chat.errors import BadAnswer, ChatError, NotReady
 from hermes_tui.chat.provider import Provider
 

@@ -18,8 +18,8 @@ from hermes_tui.cli.common.open_screen import opening_for, show
 from hermes_tui.cli.common.output import complain
 
 if TYPE_CHECKING:
-    from hermes_tui.chat.conversation import Conversation
-    from hermes_tui.opening import Choice
+    from hermes_tui.chat.turn_loop import Conversation
+    from hermes_tui.start_options import Choice
 
 DEMO_SESSIONS = 120
 PLAIN_LIMIT = 20

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 
 from hermes_store.config.settings import Config
 from hermes_store.errors import InvalidInput
-from hermes_tui.cli.common import agent
 from hermes_tui.cli.common import context as surroundings
+from hermes_tui.cli.common import hermes_agent
 from hermes_tui.cli.common.builtin_chat import conversation_maker, demo_maker, uses_builtin
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import complain
-from hermes_tui.presentation.text import plain
+from hermes_tui.presentation.fit_text import plain
 
 if TYPE_CHECKING:
-    from hermes_tui.chat.conversation import Conversation
-    from hermes_tui.chat.replies import Delta
+    from hermes_tui.chat.streamed_reply import Delta
+    from hermes_tui.chat.turn_loop import Conversation
 
 DEMO_SESSIONS = 40
 TITLE_SECONDS = 5.0
@@ -60,7 +60,7 @@ def run(arguments: Sequence[str]) -> int:
     context = surroundings.from_options(own)
     config = context.config()
     if not (own.builtin or own.demo or uses_builtin(config)):
-        return agent.take_over(["chat", *_without_own(arguments)])
+        return hermes_agent.take_over(["chat", *_without_own(arguments)])
     if rest:
         raise InvalidInput(f"'{rest[0]}' is not known here. 'hermes chat --help' shows what is.")
     if own.model is not None:
@@ -126,7 +126,7 @@ def _screen(
 ) -> int:
     """Open the chat screen, on a session or a new one."""
     from hermes_tui.cli.common import open_screen
-    from hermes_tui.opening import State
+    from hermes_tui.start_options import State
 
     options = argparse.Namespace(
         source=None, limit=0, read_only=False, print_id=False, query="", demo=demo
@@ -156,7 +156,7 @@ class _Printing:
 
     def piece(self, delta: Delta) -> None:
         """Print a piece."""
-        from hermes_store.records.text import clean
+        from hermes_store.records.safe_text import clean
 
         sys.stdout.write(clean(delta.text))
         sys.stdout.flush()

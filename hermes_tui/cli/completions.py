@@ -14,7 +14,7 @@ from hermes_store.config import paths
 from hermes_store.errors import StoreError
 from hermes_tui.cli import verbs
 from hermes_tui.cli.common.context import Context
-from hermes_tui.presentation.text import plain
+from hermes_tui.presentation.fit_text import plain
 
 if TYPE_CHECKING:
     from hermes_store.store import Store

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from hermes_store.config import paths
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import confirm
+from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import plural
-from hermes_tui.presentation.text import plain
 
 
 def describe(parser: argparse.ArgumentParser) -> None:

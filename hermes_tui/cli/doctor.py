@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from hermes_store.errors import DatabaseMissing
-from hermes_store.records.report import Finding, Health
+from hermes_store.records.upkeep_reports import Finding, Health
 from hermes_store.upkeep.doctor import examine
 from hermes_store.upkeep.repair import repair
 from hermes_tui.cli.common.context import Context

@@ -9,8 +9,8 @@ from hermes_store.records.transfer import ImportReport, Outcome
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import complain
 from hermes_tui.cli.common.progress import ProgressLine
+from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import plural
-from hermes_tui.presentation.text import plain
 
 
 def describe(parser: argparse.ArgumentParser) -> None:

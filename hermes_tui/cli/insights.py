@@ -12,7 +12,7 @@ from hermes_store.records.sources import known_name
 from hermes_store.records.statistics import WEEKDAYS, Insights
 from hermes_tui.cli.common.context import Context
 from hermes_tui.presentation.charts import bar, sparkline
-from hermes_tui.presentation.text import fit, plain
+from hermes_tui.presentation.fit_text import fit, plain
 from hermes_tui.presentation.times import duration
 
 

@@ -15,7 +15,7 @@ from hermes_store.records.sources import describe as source_names
 from hermes_store.records.sources import known_name
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import Column
-from hermes_tui.presentation.text import plain
+from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.times import age
 
 NOTHING = "No sessions found."

@@ -65,16 +65,16 @@ def _dispatch(arguments: list[str]) -> int:
     if first == "insights":
         return _verb("insights", "hermes insights", arguments[1:])
     from hermes_tui.cli import resume
-    from hermes_tui.cli.common import agent
+    from hermes_tui.cli.common import hermes_agent
 
     gc.enable()
     if resume.is_meant(arguments):
         return resume.run(arguments)
-    if first == "chat" or (not arguments and agent.agent_command() is None):
+    if first == "chat" or (not arguments and hermes_agent.agent_command() is None):
         from hermes_tui.cli import chat
 
         return chat.run(arguments[1:])
-    return agent.take_over(arguments)
+    return hermes_agent.take_over(arguments)
 
 
 def _is_whole_command(arguments: list[str]) -> bool:

@@ -12,8 +12,8 @@ from hermes_store.records.sources import known_name
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import Column, confirm
 from hermes_tui.cli.common.progress import ProgressLine
+from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import byte_size, plural
-from hermes_tui.presentation.text import plain
 from hermes_tui.presentation.times import age
 
 DEFAULT_DAYS = 90.0

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_store.errors import ConfigError, InvalidInput
 from hermes_store.records.recall import Recalled, RecalledSession
-from hermes_store.records.text import clean
+from hermes_store.records.safe_text import clean
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import complain
+from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import plural
-from hermes_tui.presentation.text import plain
 from hermes_tui.presentation.times import age
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
 def _summariser(context: Context) -> Summarise | None:
     """Return what asks the auxiliary model; None where there is none."""
     try:
-        from hermes_tui.chat.endpoint import environment
+        from hermes_tui.chat.endpoint_settings import environment
         from hermes_tui.chat.summaries import summariser
     except ImportError:
         return None  # talking to a model is an extra that need not be installed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from hermes_tui.cli.common.context import Context
-from hermes_tui.presentation.text import plain
+from hermes_tui.presentation.fit_text import plain
 
 
 def describe(parser: argparse.ArgumentParser) -> None:

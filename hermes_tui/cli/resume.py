@@ -19,14 +19,14 @@ from hermes_store.records.recap import Recap
 from hermes_store.records.session import Session
 from hermes_store.store import Store
 from hermes_tui.cli import chat
-from hermes_tui.cli.common import agent as neighbour
 from hermes_tui.cli.common import context as surroundings
+from hermes_tui.cli.common import hermes_agent as neighbour
 from hermes_tui.cli.common.builtin_chat import uses_builtin
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.open_screen import limits
 from hermes_tui.cli.common.output import complain
+from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import plural
-from hermes_tui.presentation.text import plain
 
 BUILTIN = "--builtin"
 CONTINUE, RESUME = ("-c", "--continue"), ("-r", "--resume")

@@ -8,11 +8,11 @@ from typing import Any
 from hermes_store.errors import DatabaseMissing, InvalidInput
 from hermes_store.records.listing import ListRow
 from hermes_store.records.search import Hit, Order, Request, SearchResult, Snippet
-from hermes_store.search import language
+from hermes_store.search import query_language
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import complain
 from hermes_tui.cli.list import profile_contexts
-from hermes_tui.presentation.text import plain
+from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.times import age, local_time
 
 NOTHING_FOUND = 1
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
     if options.limit < 1:
         raise InvalidInput(f"--limit must be at least 1, not {options.limit}.")
     text = " ".join(options.query)
-    if language.parse(text).root is None:
+    if query_language.parse(text).root is None:
         raise InvalidInput(f"'{text}' holds nothing to search for. Quote signs: '\"(\"'.")
     request = Request(
         text,

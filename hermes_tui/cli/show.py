@@ -10,12 +10,12 @@ import subprocess
 import sys
 
 from hermes_store.records import tool_calls
-from hermes_store.records.content import readable
 from hermes_store.records.message import Message
+from hermes_store.records.message_content import readable
+from hermes_store.records.safe_text import clean
 from hermes_store.records.session import Session
-from hermes_store.records.text import clean
 from hermes_tui.cli.common.context import Context
-from hermes_tui.presentation.text import plain
+from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.times import local_time
 
 

@@ -7,8 +7,8 @@ from dataclasses import asdict
 
 from hermes_store.errors import DatabaseMissing
 from hermes_tui.cli.common.context import Context
+from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import byte_size, plural
-from hermes_tui.presentation.text import plain
 
 
 def describe(parser: argparse.ArgumentParser) -> None:

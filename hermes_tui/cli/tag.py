@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from hermes_tui.cli.common import mark
+from hermes_tui.cli.common import mark_options
 from hermes_tui.cli.common.context import Context
 
 
@@ -17,6 +17,6 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, context: Context) -> int:
     """Change the tags of a conversation."""
-    return mark.run(
+    return mark_options.run(
         options, context, lambda store, session_id: store.marks.tag(session_id, *options.tags)
     )

@@ -7,8 +7,8 @@ import argparse
 from hermes_store.errors import DatabaseMissing
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import Column, complain, confirm
+from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import byte_size, plural
-from hermes_tui.presentation.text import plain
 from hermes_tui.presentation.times import age
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from hermes_store.records.edge import Edge
+from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.session import Lineage, LineageNode
 from hermes_tui.cli.common.context import Context
-from hermes_tui.presentation.text import plain
+from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.times import local_time
 
 _NAMES = {

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from hermes_tui.cli.common import mark
+from hermes_tui.cli.common import mark_options
 from hermes_tui.cli.common.context import Context
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `unpin`."""
-    mark.describe_sessions(parser, "")
+    mark_options.describe_sessions(parser, "")
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
     """Mark conversations."""
-    return mark.run(options, context, lambda store, session_id: store.marks.unpin(session_id))
+    return mark_options.run(
+        options, context, lambda store, session_id: store.marks.unpin(session_id)
+    )

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hermes_store.records.text import one_line, shorten
+from hermes_store.records.safe_text import one_line, shorten
 
 SEARCH_TOOL = "session_search"
 

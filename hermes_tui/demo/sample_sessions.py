@@ -11,9 +11,9 @@ from typing import Any
 
 from hermes_store.engines.sqlite.database import Database
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.records.edge import Edge
+from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.sources import KNOWN
-from hermes_store.sessions import messages, sessions, titles
+from hermes_store.sessions import messages, session_rows, titles
 from hermes_tui.demo import sample_phrases
 from hermes_tui.demo.sample_phrases import Topic
 
@@ -185,7 +185,7 @@ class _Maker:
     # -- sessions --------------------------------------------------------------------------
 
     def _id(self, moment: float) -> str:
-        stamp = sessions.new_session_id(moment)[:16]
+        stamp = session_rows.new_session_id(moment)[:16]
         return f"{stamp}{self._random.getrandbits(32):08x}"
 
     def _session(
@@ -336,7 +336,7 @@ def _write(db: Database, batch: list[SampleSession]) -> int:
 
 
 def _write_one(tx: Transaction, session: SampleSession) -> None:
-    sessions.create(
+    session_rows.create(
         tx,
         session.id,
         session.source,
@@ -347,8 +347,8 @@ def _write_one(tx: Transaction, session: SampleSession) -> None:
     )
     for message in session.messages:
         messages.append(tx, session.id, message, message["timestamp"])
-    sessions.add_usage(tx, session.id, session.usage)
+    session_rows.add_usage(tx, session.id, session.usage)
     if session.title:
         titles.assign(tx, session.id, session.title)
     if session.ended_at is not None:
-        sessions.end(tx, session.id, str(session.end_reason), session.ended_at)
+        session_rows.end(tx, session.id, str(session.end_reason), session.ended_at)

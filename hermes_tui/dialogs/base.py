@@ -14,11 +14,11 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
 from hermes_store.errors import StoreError
-from hermes_store.records.text import clean
+from hermes_store.records.safe_text import clean
 from hermes_store.store import Store
 from hermes_tui.access import Access, Answer, Failed, Stopped
 from hermes_tui.presentation.themes import styles_folder
-from hermes_tui.widgets.field import Field
+from hermes_tui.widgets.text_field import Field
 
 SHEET = styles_folder() / "dialogs.tcss"
 Result = TypeVar("Result")

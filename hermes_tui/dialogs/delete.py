@@ -9,13 +9,13 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, RadioSet, Static
 
-from hermes_store.records.text import clean, shorten
+from hermes_store.records.safe_text import clean, shorten
 from hermes_store.records.trash import Weight
 from hermes_store.store import Store
 from hermes_tui.access import Access, Answer, Stopped
 from hermes_tui.dialogs.base import Dialog
 from hermes_tui.presentation.numbers import byte_size, plural
-from hermes_tui.widgets.toggles import Option
+from hermes_tui.widgets.checkboxes import Option
 
 NAMES = 6
 

@@ -12,8 +12,8 @@ from textual.widgets import Button, Input, RadioSet, Static
 
 from hermes_tui.dialogs.base import Dialog
 from hermes_tui.presentation.numbers import plural
-from hermes_tui.widgets.field import Field
-from hermes_tui.widgets.toggles import Option, Tick
+from hermes_tui.widgets.checkboxes import Option, Tick
+from hermes_tui.widgets.text_field import Field
 
 FORMATS = {"jsonl": "JSON lines", "markdown": "Markdown", "html": "HTML page"}
 ENDINGS = {"jsonl": ".jsonl", "markdown": ".md", "html": ".html"}

@@ -10,7 +10,7 @@ from textual.widgets import Button, ProgressBar, Static
 
 from hermes_store.errors import StoreError
 from hermes_tui.dialogs.base import Dialog
-from hermes_tui.presentation.text import plain
+from hermes_tui.presentation.fit_text import plain
 
 DELAY = 0.4
 """Seconds after which work counts as long; a dialog that flashes up only startles."""

@@ -17,8 +17,8 @@ from hermes_store.errors import ConfigError
 from hermes_tui import actions
 from hermes_tui.actions import ACTIONS
 from hermes_tui.dialogs.base import SHEET, Dialog
-from hermes_tui.presentation.line import Line
-from hermes_tui.presentation.text import fit
+from hermes_tui.presentation.fit_text import fit
+from hermes_tui.presentation.styled_line import Line
 from hermes_tui.widgets.virtual_list import VirtualList
 
 

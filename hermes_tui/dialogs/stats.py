@@ -17,8 +17,8 @@ from hermes_store.records.statistics import WEEKDAYS, Insights, Stats
 from hermes_tui.access import Access, Answer
 from hermes_tui.dialogs.base import Dialog
 from hermes_tui.presentation.charts import bar, sparkline
+from hermes_tui.presentation.fit_text import fit, plain
 from hermes_tui.presentation.numbers import byte_size, plural
-from hermes_tui.presentation.text import fit, plain
 from hermes_tui.presentation.times import duration
 
 SPANS = (7, 30, 90, 365)

@@ -8,8 +8,8 @@ from textual.content import Content
 
 from hermes_store.errors import DatabaseMissing, StoreError
 from hermes_store.records.listing import View
-from hermes_store.records.text import clean
-from hermes_tui.presentation.text import short_path
+from hermes_store.records.safe_text import clean
+from hermes_tui.presentation.fit_text import short_path
 
 
 def nothing_found(error: StoreError | None) -> Content:

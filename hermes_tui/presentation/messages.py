@@ -18,9 +18,9 @@ from textual.strip import Strip
 
 from hermes_store.records import tool_calls
 from hermes_store.records.message import SUMMARY_MARK, Message
-from hermes_store.records.text import clean, local_day
+from hermes_store.records.safe_text import clean, local_day
 from hermes_store.records.transcript import Segment as Session
-from hermes_tui.presentation.text import fit, plain
+from hermes_tui.presentation.fit_text import fit, plain
 
 if TYPE_CHECKING:
     from hermes_store.records.search import Spans

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_store.records.listing import Heading, ListRow, Status
 from hermes_store.records.sources import describe
-from hermes_tui.presentation.line import Line, cut, width_of
+from hermes_tui.presentation.fit_text import cell_width, fit, fit_title, plain
 from hermes_tui.presentation.numbers import short_number
-from hermes_tui.presentation.text import cell_width, fit, fit_title, plain
+from hermes_tui.presentation.styled_line import Line, cut, width_of
 from hermes_tui.presentation.times import age
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textual.content import Content
 
+from hermes_store.records.safe_text import clean, local_day
 from hermes_store.records.search import Order, SearchResult, Severity
-from hermes_store.records.text import clean, local_day
 
 
 def figures(result: SearchResult) -> Content:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_store.records.text import local_day
+from hermes_store.records.safe_text import local_day
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 WEEK = 7 * DAY

@@ -9,7 +9,7 @@ from rich.style import Style
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from hermes_tui.presentation.line import Piece
+from hermes_tui.presentation.styled_line import Piece
 
 STYLES = [
     "title",

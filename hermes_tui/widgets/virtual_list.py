@@ -11,7 +11,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from hermes_tui.actions import Scope, bindings
-from hermes_tui.presentation.line import Line
+from hermes_tui.presentation.styled_line import Line
 from hermes_tui.widgets.line_view import LineView
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.records.edge import Edge
+from hermes_store.records.relation_to_parent import Edge
 
 MORNING = 1_790_000_000.0
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from hermes_store import SessionDB
 from hermes_store.config.settings import Config
-from hermes_tui.chat.conversation import Conversation
 from hermes_tui.chat.provider import Delta, Provider
+from hermes_tui.chat.turn_loop import Conversation
 from hermes_tui.demo.model_server import DemoServer
 from tests.conversation.trouble import endpoint_at
 

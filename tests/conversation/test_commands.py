@@ -15,9 +15,9 @@ from hermes_store import SessionDB
 from hermes_store.config.settings import Config
 from hermes_store.errors import InvalidInput, SessionInUse
 from hermes_store.records.message import SUMMARY_MARK
-from hermes_tui.chat import slash_commands, summaries
+from hermes_tui.chat import slash_syntax, summaries
 from hermes_tui.chat.provider import NotAuthorised, Provider
-from hermes_tui.chat.slash_commands import Spoken
+from hermes_tui.chat.slash_syntax import Spoken
 from hermes_tui.chat.summaries import compression_summary
 from hermes_tui.demo.model_server import DemoServer
 from tests.conversation.talking import START, asked_by_chat, is_valid, talk
@@ -45,7 +45,7 @@ from tests.support import add
     ],
 )
 def test_what_is_a_command(text: str, spoken: Spoken | None) -> None:
-    assert slash_commands.parse(text) == spoken
+    assert slash_syntax.parse(text) == spoken
 
 
 @pytest.mark.parametrize(
@@ -53,24 +53,24 @@ def test_what_is_a_command(text: str, spoken: Spoken | None) -> None:
 )
 def test_one_that_does_not_exist(text: str, hint: str) -> None:
     with pytest.raises(InvalidInput, match=hint.replace("?", r"\?")):
-        slash_commands.parse(text)
+        slash_syntax.parse(text)
 
 
 @given(st.text(max_size=20))
 def test_any_text_is_understood_or_refused(text: str) -> None:
     try:
-        spoken = slash_commands.parse(text)
+        spoken = slash_syntax.parse(text)
     except InvalidInput as error:
         assert text.strip().startswith("/")
         assert "There is no command" in str(error)
     else:
-        assert spoken is None or spoken.name in slash_commands.BY_NAME
+        assert spoken is None or spoken.name in slash_syntax.BY_NAME
 
 
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("/", [command.name for command in slash_commands.COMMANDS]),
+        ("/", [command.name for command in slash_syntax.COMMANDS]),
         ("/re", ["resume", "retry"]),
         ("/TI", ["title"]),
         ("/title", ["title"]),
@@ -81,12 +81,12 @@ def test_any_text_is_understood_or_refused(text: str) -> None:
     ],
 )
 def test_what_a_beginning_may_become(text: str, names: list[str]) -> None:
-    assert [command.name for command in slash_commands.matching(text)] == names
+    assert [command.name for command in slash_syntax.matching(text)] == names
 
 
 def test_every_other_name_leads_to_a_command() -> None:
-    assert set(slash_commands.ALIASES.values()) <= set(slash_commands.BY_NAME)
-    assert not set(slash_commands.ALIASES) & set(slash_commands.BY_NAME)
+    assert set(slash_syntax.ALIASES.values()) <= set(slash_syntax.BY_NAME)
+    assert not set(slash_syntax.ALIASES) & set(slash_syntax.BY_NAME)
 
 
 # -- compressing -------------------------------------------------------------------------------

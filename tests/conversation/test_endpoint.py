@@ -13,7 +13,7 @@ import pytest
 from hermes_store.config.settings import Config, parse
 from hermes_store.errors import ConfigError
 from hermes_tui.chat import provider
-from hermes_tui.chat.endpoint import OPENAI, OPENROUTER, endpoint, environment
+from hermes_tui.chat.endpoint_settings import OPENAI, OPENROUTER, endpoint, environment
 from hermes_tui.chat.provider import Endpoint, NoKey, NotReady, Provider
 from hermes_tui.cli.config import misspelt
 
@@ -233,7 +233,7 @@ def test_a_line_that_means_nothing_says_nothing(home: Path) -> None:
     """A warning of the parser would be written over the screen."""
     home.mkdir()
     (home / ".env").write_text("'what = is this\nGOOD=1\n", encoding="utf-8")
-    code = "from hermes_tui.chat.endpoint import environment; print(environment()['GOOD'])"
+    code = "from hermes_tui.chat.endpoint_settings import environment; print(environment()['GOOD'])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("1\n", "")
 

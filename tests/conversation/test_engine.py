@@ -17,7 +17,7 @@ import pytest
 from hermes_store import SessionDB
 from hermes_store.config.settings import Config
 from hermes_store.errors import StoreError
-from hermes_tui.chat import conversation
+from hermes_tui.chat import turn_loop
 from hermes_tui.chat.provider import BadAnswer, NotAuthorised, RateLimited, TimedOut
 from hermes_tui.demo.model_server import DemoServer
 from tests.conversation.talking import START, Ears, asked_by_chat, is_valid, talk
@@ -164,7 +164,7 @@ def test_a_model_that_only_asks_for_tools_comes_to_an_end(path: Path) -> None:
     with TroubleServer(sends(again)) as server, talk(path, server) as chat:
         chat.tell("hello")
         requests = asked_by_chat(server)
-        assert len(requests) == conversation.MAX_ROUNDS
+        assert len(requests) == turn_loop.MAX_ROUNDS
         assert ["tools" in request for request in requests] == [True] * 5 + [False]
         assert all(is_valid(request["messages"]) for request in requests)
 

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hermes_store import SessionDB
-from hermes_store.browse import recent
-from hermes_store.engines.sqlite import activity
+from hermes_store.browse import recent_sessions
+from hermes_store.engines.sqlite import session_activity
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.sessions import lineage, sessions
-from hermes_store.trash import delete as deletion
+from hermes_store.sessions import lineage, session_rows
+from hermes_store.trash import delete_from_database as deletion
 
 Row = dict[str, Any]
 NAMES = tuple("abcdefgh")
@@ -145,8 +145,8 @@ def _descends(tx: Transaction, session: str, ancestor: str) -> bool:
 
 def create(who: str, parent: str | None, config: str | None, at: float) -> Happening:
     def happen(db: SessionDB, tx: Transaction) -> None:
-        known = parent if parent and parent != who and sessions.exists(tx, parent) else None
-        if not sessions.exists(tx, who):
+        known = parent if parent and parent != who and session_rows.exists(tx, parent) else None
+        if not session_rows.exists(tx, who):
             db.store.sessions.start(who, f"source of {who}", parent_session_id=known, started_at=at)
             tx.run("UPDATE sessions SET model_config = ? WHERE id = ?", (config, who))
 
@@ -168,7 +168,7 @@ def replace_row(who: str, at: float) -> Happening:
 
 def append(who: str, role: str, text: str | None, at: float) -> Happening:
     def happen(db: SessionDB, tx: Transaction) -> None:
-        if sessions.exists(tx, who):
+        if session_rows.exists(tx, who):
             db.append_message(who, role, text, timestamp=at)
 
     return happen
@@ -176,14 +176,14 @@ def append(who: str, role: str, text: str | None, at: float) -> Happening:
 
 def replace_all(who: str, texts: list[str | None]) -> Happening:
     def happen(db: SessionDB, tx: Transaction) -> None:
-        if sessions.exists(tx, who):
+        if session_rows.exists(tx, who):
             db.replace_messages(who, [{"role": "user", "content": text} for text in texts])
 
     return happen
 
 
 def end(who: str, reason: str, at: float) -> Happening:
-    return lambda _, tx: sessions.end(tx, who, reason, at)
+    return lambda _, tx: session_rows.end(tx, who, reason, at)
 
 
 def reopen(who: str) -> Happening:
@@ -192,7 +192,7 @@ def reopen(who: str) -> Happening:
 
 def relink(who: str, parent: str | None) -> Happening:
     def happen(_: SessionDB, tx: Transaction) -> None:
-        if parent is None or (sessions.exists(tx, parent) and not _descends(tx, parent, who)):
+        if parent is None or (session_rows.exists(tx, parent) and not _descends(tx, parent, who)):
             tx.run("UPDATE sessions SET parent_session_id = ? WHERE id = ?", (parent, who))
 
     return happen
@@ -204,7 +204,7 @@ def change(column: str, who: str, value: object) -> Happening:
 
 def edit(column: str, nth: int, value: object) -> Happening:
     def happen(_: SessionDB, tx: Transaction) -> None:
-        if column != "session_id" or sessions.exists(tx, str(value)):
+        if column != "session_id" or session_rows.exists(tx, str(value)):
             tx.run(f"UPDATE messages SET {column} = ? WHERE id = ?", (value, _message(tx, nth)))
 
     return happen
@@ -298,7 +298,7 @@ def test_triggers_keep_what_a_fresh_computation_finds(
             happen(shared, tx)
         kept = table(tx)
         assert kept == expected(tx)
-        activity.create(tx.connection)
+        session_activity.create(tx.connection)
         assert table(tx) == kept
 
 
@@ -320,8 +320,8 @@ def test_a_page_by_activity_is_cut_from_the_whole(
         whole, page = (
             [(row["last_active"], row["started_at"]) for row in rows]
             for rows in (
-                recent.recent(tx, source, limit=-1),
-                recent.recent(tx, source, limit=limit, offset=offset),
+                recent_sessions.recent(tx, source, limit=-1),
+                recent_sessions.recent(tx, source, limit=limit, offset=offset),
             )
         )
         assert page == whole[offset : offset + limit]
@@ -335,8 +335,8 @@ def test_a_page_by_activity_is_cut_from_the_whole(
 def _circle(tx: Transaction, size: int) -> None:
     members = NAMES[:size]
     for who in members:
-        sessions.create(tx, who, "cli", started_at=10.0)
-        sessions.end(tx, who, "compression", 5.0)
+        session_rows.create(tx, who, "cli", started_at=10.0)
+        session_rows.end(tx, who, "compression", 5.0)
     for who, parent in zip(members, (members[-1], *members), strict=False):
         tx.run("UPDATE sessions SET parent_session_id = ? WHERE id = ?", (parent, who))
 
@@ -349,7 +349,7 @@ def test_a_circle_of_parents_neither_hangs_nor_stays_after_it_is_cut(
         _circle(tx, size)
         shared.append_message("a", "user", "still here", timestamp=20.0)
         assert table(tx).keys() == set(NAMES[:size])
-        activity.create(tx.connection)
+        session_activity.create(tx.connection)
         assert table(tx).keys() == set(NAMES[:size])
         tx.run("UPDATE sessions SET parent_session_id = NULL WHERE id = 'a'")
         assert table(tx) == expected(tx)
@@ -381,9 +381,9 @@ def test_a_chain_of_two_hundred_has_one_root(tmp_path: Path) -> None:
     with SessionDB(tmp_path / "state.db") as db, trial(db) as tx:
         for number in range(200):
             parent = f"s{number - 1}" if number else None
-            sessions.create(
+            session_rows.create(
                 tx, f"s{number}", "cli", parent_session_id=parent, started_at=float(number)
             )
-            sessions.end(tx, f"s{number}", "compression", float(number))
+            session_rows.end(tx, f"s{number}", "compression", float(number))
         assert table(tx) == expected(tx)
         assert {row[1] for row in table(tx).values()} == {"s0"}

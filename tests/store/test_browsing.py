@@ -19,8 +19,8 @@ from hermes_store import SessionDB, Store
 from hermes_store.browse import order as browsing
 from hermes_store.browse import rows as list_rows
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.records.edge import Edge
 from hermes_store.records.listing import Grouping, Heading, Hidden, ListRow, Sort, View
+from hermes_store.records.relation_to_parent import Edge
 from tests.store import newer, plain_list
 from tests.store.newer import Newer
 from tests.store.plain_list import NOW, STEP, Member, PlainList, ids, row

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.records.edge import Edge
 from hermes_store.records.listing import Grouping, ListRow, Status, View
+from hermes_store.records.relation_to_parent import Edge
 from hermes_store.sessions.in_use import IN_USE_SECONDS
 from tests.store import newer, plain_list
 from tests.store.newer import Newer

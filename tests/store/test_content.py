@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_store import SessionDB
-from hermes_store.records.content import (
+from hermes_store.records.message_content import (
     MARKER,
     decode,
     decode_json,

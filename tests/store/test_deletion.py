@@ -8,7 +8,7 @@ import pytest
 
 from hermes_store import SessionDB
 from hermes_store.errors import SessionNotFound
-from hermes_store.records.edge import Edge
+from hermes_store.records.relation_to_parent import Edge
 from tests.support import LONG_AGO, add, add_chain, found, is_whole, raw
 
 

@@ -9,7 +9,7 @@ import pytest
 from hermes_store import SessionDB
 from hermes_store.config import paths
 from hermes_store.errors import InvalidInput, NotFound
-from hermes_store.sessions.files import remove_session_files, session_files
+from hermes_store.sessions.session_files import remove_session_files, session_files
 from tests.support import add
 
 

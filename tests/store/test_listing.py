@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.records.edge import Edge
 from hermes_store.records.listing import Filter
+from hermes_store.records.relation_to_parent import Edge
 from tests.support import LONG_AGO, add, add_chain
 
 

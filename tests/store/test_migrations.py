@@ -10,8 +10,14 @@ import apsw
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.engines.sqlite import activity, fingerprint, fulltext, migrations, schema
-from hermes_store.engines.sqlite.capabilities import version
+from hermes_store.engines.sqlite import (
+    fulltext,
+    migrations,
+    schema,
+    session_activity,
+    trigger_fingerprint,
+)
+from hermes_store.engines.sqlite.file_capabilities import version
 from tests.store import old_files, processes
 from tests.support import add, found, raw, schema_of
 
@@ -67,7 +73,7 @@ def _is_whole(con: apsw.Connection) -> None:
     assert fulltext.floor(con) is None
     assert fulltext.is_external(con)
     assert fulltext.is_intact(con)
-    assert activity.is_intact(con)
+    assert session_activity.is_intact(con)
     assert fulltext.check(con) == []
     assert con.execute("PRAGMA integrity_check").get == "ok"
     assert con.execute("PRAGMA foreign_key_check").fetchall() == []
@@ -330,10 +336,12 @@ def test_what_another_version_of_ours_made_is_left_alone(
 ) -> None:
     with SessionDB(path) as db:
         add(db, "a", "hello")
-    declared = fulltext.triggers() | fulltext.VIEWS if what == "fulltext" else activity.triggers()
+    declared = (
+        fulltext.triggers() | fulltext.VIEWS if what == "fulltext" else session_activity.triggers()
+    )
     with raw(path) as con, con:
         _rewrite(con, name)
-        fingerprint.record(con, what, declared)
+        trigger_fingerprint.record(con, what, declared)
     before = schema_of(path)
     for _ in range(2):
         with SessionDB(path) as db:

@@ -11,8 +11,8 @@ import pytest
 
 from hermes_store import SessionDB
 from hermes_store.errors import SessionInUse
-from hermes_store.records.edge import Edge
 from hermes_store.records.listing import Filter
+from hermes_store.records.relation_to_parent import Edge
 from hermes_store.upkeep import prune
 from tests.store.newer import VERSION, Newer, make
 from tests.support import LONG_AGO, add, raw, schema_of

@@ -10,7 +10,7 @@ import pytest
 
 from hermes_store import SessionDB
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.trash import delete
+from hermes_store.trash import delete_from_database
 from hermes_store.upkeep import prune
 from tests.support import LONG_AGO, add, add_chain, is_whole
 
@@ -84,11 +84,11 @@ def test_many_sessions_go_in_small_transactions(db: SessionDB, path: Path) -> No
         sizes.append(db.session_count())
         return db._db.write()
 
-    gone = delete.total(prune.apply(write, planned, LONG_AGO + 100))
+    gone = delete_from_database.total(prune.apply(write, planned, LONG_AGO + 100))
     assert set(gone.session_ids) == set(planned)
     assert gone.messages == 35
     steps = [before - after for before, after in zip(sizes, [*sizes[1:], 0], strict=True)]
-    assert max(steps) <= delete.STEP_SESSIONS
+    assert max(steps) <= delete_from_database.STEP_SESSIONS
     assert is_whole(path)
 
 
@@ -100,7 +100,9 @@ def test_a_session_that_wakes_up_after_the_plan_is_spared(db: SessionDB) -> None
     db.reopen_session("a")
     db.append_message("b", "user", "again")
     db.delete_session("gone")
-    assert not delete.total(prune.apply(db._db.write, planned, LONG_AGO + 100)).session_ids
+    assert not delete_from_database.total(
+        prune.apply(db._db.write, planned, LONG_AGO + 100)
+    ).session_ids
     assert _left(db) == {"a", "b"}
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from hermes_store import SessionDB, Store
 from hermes_store.errors import InvalidInput
-from hermes_store.records.edge import Edge
 from hermes_store.records.prune import PruneFilter
+from hermes_store.records.relation_to_parent import Edge
 from tests.store import newer
 from tests.store.newer import Newer
 from tests.store.trash_views import everything

@@ -12,11 +12,11 @@ import pytest
 from hermes_store import SessionDB, Store
 from hermes_store.browse import recap, transcript
 from hermes_store.errors import SessionNotFound
-from hermes_store.records.edge import Edge
 from hermes_store.records.recap import Limits
+from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.transcript import Outline
 from hermes_store.search import cancellation, candidates
-from hermes_store.sessions import messages, sessions
+from hermes_store.sessions import messages, session_rows
 from tests.store import newer
 from tests.store.newer import Newer
 from tests.store.search import corpus
@@ -74,9 +74,9 @@ def test_an_empty_session_is_an_empty_page_and_a_missing_one_none(db: SessionDB)
 def test_a_circle_of_segments_is_read_once(db: SessionDB) -> None:
     with db._db.write() as tx:
         for name in ("a", "b"):
-            sessions.create(tx, name, "cli", started_at=LONG_AGO)
+            session_rows.create(tx, name, "cli", started_at=LONG_AGO)
             messages.append(tx, name, {"role": "user", "content": name}, LONG_AGO)
-            sessions.end(tx, name, "compression", LONG_AGO)
+            session_rows.end(tx, name, "compression", LONG_AGO)
         tx.run("UPDATE sessions SET parent_session_id = CASE id WHEN 'a' THEN 'b' ELSE 'a' END")
     assert sorted(texts(db.store, db.store.transcripts.outline("a"))) == ["a", "b"]
 
@@ -335,7 +335,7 @@ def _turns(number: int, rng: random.Random, *, odd: bool) -> list[dict[str, Any]
 
 def _fill(db: Store, session_id: str, turns: list[dict[str, Any]]) -> None:
     with db.database.write() as tx:
-        sessions.create(tx, session_id, "cli", started_at=LONG_AGO)
+        session_rows.create(tx, session_id, "cli", started_at=LONG_AGO)
         for place, turn in enumerate(turns):
             messages.append(tx, session_id, turn, LONG_AGO + place)
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from hermes_store import SessionDB
 from hermes_store.browse import transcript
 from hermes_store.errors import InvalidInput, SummaryError
-from hermes_store.records.edge import Edge
 from hermes_store.records.recall import Recalled
+from hermes_store.records.relation_to_parent import Edge
 from hermes_store.search.recall import excerpt, recall
 from hermes_store.search.recall.question import understood
 from hermes_store.search.snippets import Highlighter, wanted_texts
-from hermes_store.sessions import messages, sessions
+from hermes_store.sessions import messages, session_rows
 from tests.store import newer
 from tests.support import LONG_AGO, Work, add, add_chain
 
@@ -36,7 +36,7 @@ def _ids(found: Recalled) -> list[str]:
 
 def _say(db: SessionDB, session_id: str, *said: dict[str, Any], at: float = LONG_AGO) -> None:
     with db._db.write() as tx:
-        sessions.create(tx, session_id, "cli", started_at=at)
+        session_rows.create(tx, session_id, "cli", started_at=at)
         for place, message in enumerate(said, 1):
             messages.append(tx, session_id, message, at + place)
 
@@ -355,7 +355,7 @@ def _finder(db: SessionDB) -> Highlighter:
     from hermes_store.engines.sqlite.tokenizer import tokenizer
     from hermes_store.records.search import Span
     from hermes_store.search.query_tree import Text
-    from hermes_store.search.words import analyse
+    from hermes_store.search.query_words import analyse
 
     with db._db.read() as tx:
         return Highlighter([analyse(Text("zebra", Span(0, 5)), tokenizer(tx.connection))])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.records.edge import Edge
+from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.sources import KNOWN
 from hermes_tui.demo.sample_sessions import SampleSession, fill, sample_sessions
 from tests.support import LONG_AGO, found

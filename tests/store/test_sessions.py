@@ -17,7 +17,7 @@ from hermes_store.errors import (
     SessionNotFound,
     StoreError,
 )
-from hermes_store.records.edge import Edge
+from hermes_store.records.relation_to_parent import Edge
 from tests.support import add, raw
 
 

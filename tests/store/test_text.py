@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_store.records.text import clean, one_line, shorten, storable
+from hermes_store.records.safe_text import clean, one_line, shorten, storable
 
 _NASTY = st.sampled_from(
     ["\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\r", "\r\n", "\n", "\t", "\x7f", "\u202e", "\u2066",

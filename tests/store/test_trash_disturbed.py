@@ -14,7 +14,7 @@ from hermes_store import SessionDB
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import SessionInUse
 from hermes_store.sessions import in_use
-from hermes_store.trash import delete, tables
+from hermes_store.trash import delete_from_database, sidecar_tables
 from hermes_store.trash.restore import Restore
 from tests.store import newer, processes
 from tests.store.newer import Newer
@@ -73,9 +73,9 @@ def _meddling(
     db: SessionDB, monkeypatch: pytest.MonkeyPatch, steps: dict[int, Callable[[], Any]]
 ) -> None:
     """Do something in the name of others just before a numbered transaction of the deletion."""
-    original, number = delete.delete_in_steps, 0
+    original, number = delete_from_database.delete_in_steps, 0
 
-    def steps_with_company(write: delete.Write, *rest: Any) -> Iterator[Any]:
+    def steps_with_company(write: delete_from_database.Write, *rest: Any) -> Iterator[Any]:
         def noticed() -> AbstractContextManager[Transaction]:
             nonlocal number
             number += 1
@@ -84,7 +84,7 @@ def _meddling(
 
         return original(noticed, *rest)
 
-    monkeypatch.setattr(delete, "delete_in_steps", steps_with_company)
+    monkeypatch.setattr(delete_from_database, "delete_in_steps", steps_with_company)
 
 
 def test_what_was_said_after_the_copy_is_not_lost(
@@ -118,7 +118,7 @@ def test_a_session_that_wakes_up_in_between_stays(
 def test_a_long_session_that_wakes_up_half_deleted_is_made_whole(
     db: SessionDB, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delete, "STEP_MESSAGES", 10)
+    monkeypatch.setattr(delete_from_database, "STEP_MESSAGES", 10)
     add(db, "a", *(f"word {number}" for number in range(45)), ended=LONG_AGO + 99)
     before = everything(db)
     late = lambda: db.append_message("a", "user", "word late", timestamp=LONG_AGO + 99)  # noqa: E731
@@ -134,7 +134,7 @@ def test_a_long_session_that_wakes_up_half_deleted_is_made_whole(
 def test_a_long_session_that_is_restored_half_deleted_stays(
     db: SessionDB, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delete, "STEP_MESSAGES", 10)
+    monkeypatch.setattr(delete_from_database, "STEP_MESSAGES", 10)
     add(db, "a", *(f"word {number}" for number in range(45)), ended=LONG_AGO + 99)
     before = everything(db)
 
@@ -194,10 +194,10 @@ def test_killed_between_copy_and_deletion(db: SessionDB, path: Path) -> None:
     assert everything(db) == before
     assert db.store.trash.list() == ()
     with db.store._sidecar.read() as tx:
-        assert tx is not None and len(tables.all_entries(tx)) == 2
+        assert tx is not None and len(sidecar_tables.all_entries(tx)) == 2
     assert later(db).list() == ()
     with db.store._sidecar.read() as tx:
-        assert tx is not None and tables.all_entries(tx) == []
+        assert tx is not None and sidecar_tables.all_entries(tx) == []
     assert db.store.trash.delete(["a", "b"]).messages == 2
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hermes_store import SessionDB
 from hermes_store.trash.api import Trash
-from hermes_store.trash.move import LEASE
+from hermes_store.trash.move_to_trash import LEASE
 
 ACTIVITY = "session_id, root_id, edge, listed, source, last_active, spoken, preview_id, preview"
 

@@ -18,7 +18,7 @@ from hermes_tui.chat.prompt import Prompt
 from hermes_tui.chat.screen import ChatScreen
 from hermes_tui.cli.common.builtin_chat import conversation_maker
 from hermes_tui.demo.model_server import DemoServer
-from hermes_tui.opening import State
+from hermes_tui.start_options import State
 from tests.support import add
 from tests.tui.running import NOW, PATIENCE, make_app, settle, text_of
 

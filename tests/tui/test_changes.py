@@ -15,7 +15,7 @@ from hermes_store.records.listing import Hidden, View
 from hermes_store.store import Store
 from hermes_tui.dialogs.delete import DeleteDialog
 from hermes_tui.dialogs.rename import RenameDialog
-from hermes_tui.opening import State
+from hermes_tui.start_options import State
 from tests.tui import stock
 from tests.tui.running import (
     NOW,

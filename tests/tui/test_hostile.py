@@ -12,10 +12,10 @@ from textual.content import Content
 from textual.pilot import Pilot
 
 from hermes_store import SessionDB
-from hermes_store.records.edge import Edge
-from hermes_store.sessions import messages, sessions
+from hermes_store.records.relation_to_parent import Edge
+from hermes_store.sessions import messages, session_rows
 from hermes_store.store import Store
-from hermes_tui.opening import State
+from hermes_tui.start_options import State
 from tests.support import raw
 from tests.tui.running import NOW, Typed, drive, main, make_app, page, press, text_of
 
@@ -41,11 +41,11 @@ def hostile(path: Path, text: str) -> None:
         {"role": "assistant", "content": f"# {text}\n\n```\n{text}\n```\n\n| {short} |"},
     ]
     with SessionDB(path) as db, db._db.write() as tx:
-        sessions.create(tx, ID, "cli", model=short, started_at=NOW - 900)
+        session_rows.create(tx, ID, "cli", model=short, started_at=NOW - 900)
         for place, message in enumerate(said):
             messages.append(tx, ID, message, NOW - 900 + place)
-        sessions.end(tx, ID, short, NOW - 600)
-        sessions.create(
+        session_rows.end(tx, ID, short, NOW - 600)
+        session_rows.create(
             tx, f"{ID}2", "cli", parent_session_id=ID, edge=Edge.AGENT, started_at=NOW - 800
         )
         messages.append(tx, f"{ID}2", {"role": "user", "content": text}, NOW - 790)

@@ -16,7 +16,7 @@ from hermes_store.records.listing import Hidden, ListRow
 from hermes_store.store import Store
 from hermes_tui.app import HermesApp
 from hermes_tui.browse import session_list
-from hermes_tui.opening import Choice, State
+from hermes_tui.start_options import Choice, State
 from tests.support import add
 from tests.tui import stock
 from tests.tui.running import NOW, drive, listed, main, make_app, press, shown, until

@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from hermes_store import SessionDB
-from hermes_tui.chat.endpoint import Endpoint
+from hermes_tui.chat.endpoint_settings import Endpoint
 from hermes_tui.demo.model_server import DemoServer
 from tests.conversation.trouble import Behaviour, TroubleServer, breaks_off, chunk, refuses, stalls
 from tests.support import add

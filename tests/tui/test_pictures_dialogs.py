@@ -8,7 +8,7 @@ import pytest
 
 from hermes_store.store import Store
 from hermes_tui.dialogs import stats, trash
-from hermes_tui.opening import State
+from hermes_tui.start_options import State
 from tests.tui import stock
 from tests.tui.conftest import Snap
 from tests.tui.running import Typed, make_app

@@ -11,8 +11,8 @@ from hermes_store import SessionDB
 from hermes_store.records.listing import Grouping, Sort, View
 from hermes_store.store import Store
 from hermes_tui.browse import search_pane
-from hermes_tui.opening import State
 from hermes_tui.presentation import themes
+from hermes_tui.start_options import State
 from tests.store import newer
 from tests.support import add
 from tests.tui import stock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hermes_tui.opening import State
+from hermes_tui.start_options import State
 from tests.tui import stock
 from tests.tui.conftest import Snap
 from tests.tui.running import Typed, make_app

@@ -8,8 +8,8 @@ from rich.cells import cell_len
 
 from hermes_tui.browse.completion import VALUES, completed
 from hermes_tui.presentation import messages
-from hermes_tui.presentation.line import cut, width_of
-from hermes_tui.presentation.text import fit
+from hermes_tui.presentation.fit_text import fit
+from hermes_tui.presentation.styled_line import cut, width_of
 from hermes_tui.presentation.times import age
 
 TEXTS = st.text(

@@ -19,7 +19,7 @@ from hermes_tui.access import Answer, Failed, Series, Stopped
 from hermes_tui.browse import search_pane
 from hermes_tui.browse.list_pane import ListPane
 from hermes_tui.browse.search_pane import SearchPane
-from hermes_tui.opening import State
+from hermes_tui.start_options import State
 from tests.support import add
 from tests.tui import stock
 from tests.tui.running import (

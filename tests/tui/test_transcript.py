@@ -11,10 +11,10 @@ from textual.pilot import Pilot
 
 from hermes_store import SessionDB
 from hermes_store.records.message import Message
-from hermes_store.sessions import messages, sessions
+from hermes_store.sessions import messages, session_rows
 from hermes_store.sessions.api import Messages
-from hermes_tui.opening import State
 from hermes_tui.presentation import messages as blocks
+from hermes_tui.start_options import State
 from tests.tui.running import NOW, Typed, drive, main, make_app, page, press, said, shown, until
 
 LONG = 20_000
@@ -25,7 +25,7 @@ def talk(path: Path, said: Sequence[dict[str, Any]], session_id: str = "talk") -
     """Make a file with one conversation, a message every second until a minute ago."""
     start = NOW - 60 - len(said)
     with SessionDB(path) as db, db._db.write() as tx:
-        sessions.create(tx, session_id, "cli", started_at=start)
+        session_rows.create(tx, session_id, "cli", started_at=start)
         for place, message in enumerate(said):
             messages.append(tx, session_id, message, start + place)
 

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator
 
 import apsw
 
-from hermes_store.engines.sqlite import fingerprint
-from hermes_store.engines.sqlite.fingerprint import stored
+from hermes_store.engines.sqlite import trigger_fingerprint
+from hermes_store.engines.sqlite.trigger_fingerprint import stored
 
 WORDS = "messages_fts"
 TRIGRAM = "messages_fts_trigram"
@@ -203,7 +203,7 @@ def is_intact(con: apsw.Connection) -> bool:
     place; those leave ghosts in an index whose text lives elsewhere.
     """
     declared = triggers(rebuilding=floor(con) is not None) | VIEWS
-    return fingerprint.is_ours(con, MADE, declared)
+    return trigger_fingerprint.is_ours(con, MADE, declared)
 
 
 def floor(con: apsw.Connection) -> int | None:
@@ -229,7 +229,7 @@ def create(con: apsw.Connection, *, rebuilding: bool = False) -> None:
     for table in TABLES:
         for setting, value in _SETTINGS.items():
             con.execute(f"INSERT INTO {table}({table}, rank) VALUES(?, ?)", (setting, value))
-    fingerprint.record(con, MADE, triggers() | VIEWS)
+    trigger_fingerprint.record(con, MADE, triggers() | VIEWS)
 
 
 def start_rebuild(con: apsw.Connection) -> None:
@@ -285,7 +285,7 @@ def _finish_rebuild(con: apsw.Connection) -> None:
     for name, sql in triggers().items():
         con.execute(f"DROP TRIGGER IF EXISTS {name}")
         con.execute(sql)
-    fingerprint.record(con, MADE, triggers() | VIEWS)
+    trigger_fingerprint.record(con, MADE, triggers() | VIEWS)
     con.execute("DELETE FROM state_meta WHERE key = ?", (FLOOR_KEY,))
 
 

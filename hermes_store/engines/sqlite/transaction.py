@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from hermes_store.engines.base import Capabilities
-from hermes_store.records.text import storable
+from hermes_store.records.safe_text import storable
 
 
 class Transaction:

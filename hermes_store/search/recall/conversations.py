@@ -20,12 +20,12 @@ from hermes_store.records.session import Session
 from hermes_store.search import grouping, ranking
 from hermes_store.search.cancellation import Stop
 from hermes_store.search.candidates import Found
-from hermes_store.search.fields import Condition
+from hermes_store.search.field_conditions import Condition
 from hermes_store.search.query_tree import And, Node
 from hermes_store.search.recall import excerpt, question
-from hermes_store.search.run import CATCH_UP_SECONDS, Search
+from hermes_store.search.run_plan import CATCH_UP_SECONDS, Search
 from hermes_store.search.snippets import wanted_texts
-from hermes_store.sessions import lineage, sessions
+from hermes_store.sessions import lineage, session_rows
 
 SEEN = 200
 """Matches that are ranked at once to find conversations among them."""
@@ -39,7 +39,7 @@ _LISTED = "(SELECT value FROM json_each(?))"
 
 def whole_lineage(tx: Transaction, session_id: str | None) -> tuple[str, ...]:
     """Return everything that hangs together with a session: above, below and beside it."""
-    if session_id is None or not sessions.exists(tx, session_id):
+    if session_id is None or not session_rows.exists(tx, session_id):
         return ()
     family = tx.rows(
         "WITH RECURSIVE family(id) AS (SELECT ? UNION SELECT s.id FROM family "
@@ -186,8 +186,8 @@ class Seeker:
         places = page.places(matching)
         best = page.places([chosen.best.message_id]) if chosen.best else []
         shown = excerpt.around(page, places, best[0] if best else None, characters)
-        root = sessions.get(self._tx, chosen.root_id)
-        tip = sessions.get(self._tx, lineage.compression_tip(self._tx, chosen.root_id))
+        root = session_rows.get(self._tx, chosen.root_id)
+        tip = session_rows.get(self._tx, lineage.compression_tip(self._tx, chosen.root_id))
         return RecalledSession(
             session_id=chosen.best.session_id if chosen.best else tip.id,
             root_id=root.id,

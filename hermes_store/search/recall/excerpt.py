@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records import tool_calls
-from hermes_store.records.content import without_reasoning
 from hermes_store.records.message import Message
-from hermes_store.records.text import clean
+from hermes_store.records.message_content import without_reasoning
+from hermes_store.records.safe_text import clean
 from hermes_store.search.snippets import Highlighter
 from hermes_store.sessions import messages
 

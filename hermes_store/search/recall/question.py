@@ -16,7 +16,7 @@ from itertools import combinations
 from hermes_store.engines.sqlite.side_index import SideIndex
 from hermes_store.engines.sqlite.tokenizer import CJK, Tokenize
 from hermes_store.records.search import Relaxation, Span
-from hermes_store.search import language, relaxation
+from hermes_store.search import query_language, relaxation
 from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text
 from hermes_store.search.snippets import wanted_texts
 
@@ -46,7 +46,7 @@ _MARKS = "?!.,;:…？！。，、；：¿¡\"'()[]"
 
 def understood(text: str) -> Node | None:
     """Return the query tree of a question; None if there is nothing to look for."""
-    root = language.parse(text).root
+    root = query_language.parse(text).root
     parts = root.parts if isinstance(root, And) else (root,)
     kept = [word for part in parts if part is not None for word in _carrying(part)]
     if not wanted_texts(_joined(kept)):

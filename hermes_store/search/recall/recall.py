@@ -20,7 +20,7 @@ from hermes_store.engines.sqlite.database import Database
 from hermes_store.engines.sqlite.side_index import SideIndex
 from hermes_store.errors import InvalidInput, StoreError
 from hermes_store.records.recall import Recalled, RecalledSession
-from hermes_store.records.text import clean
+from hermes_store.records.safe_text import clean
 from hermes_store.search.recall.conversations import Seeker, whole_lineage
 from hermes_store.search.recall.question import understood
 

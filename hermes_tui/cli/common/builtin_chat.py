@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_store.config.settings import Config
-from hermes_tui.cli.common import agent
+from hermes_tui.cli.common import hermes_agent
 
 if TYPE_CHECKING:
-    from hermes_tui.chat.conversation import Conversation
+    from hermes_tui.chat.turn_loop import Conversation
 
 _DEMO_MODEL = "demo"
 _DEMO_KEY = {"OPENAI_API_KEY": "demo"}
@@ -24,7 +24,7 @@ def uses_builtin(config: Config) -> bool:
     wanted = config.resume
     if wanted.command or wanted.with_ == "agent":
         return False
-    return wanted.with_ == "builtin" or agent.agent_command() is None
+    return wanted.with_ == "builtin" or hermes_agent.agent_command() is None
 
 
 def conversation_maker(
@@ -37,10 +37,10 @@ def conversation_maker(
 
     def make(session_id: str | None) -> Conversation:
         from hermes_store.store import Store
-        from hermes_tui.chat.conversation import Conversation
-        from hermes_tui.chat.endpoint import endpoint
-        from hermes_tui.chat.endpoint import environment as variables
+        from hermes_tui.chat.endpoint_settings import endpoint
+        from hermes_tui.chat.endpoint_settings import environment as variables
         from hermes_tui.chat.provider import Provider
+        from hermes_tui.chat.turn_loop import Conversation
 
         where = endpoint(config, environment or variables(database.parent))
         store = Store(database, synchronous=config.sessions.durability)

@@ -17,7 +17,7 @@ from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import complain
 
 if TYPE_CHECKING:
-    from hermes_tui.opening import Choice, Opening
+    from hermes_tui.start_options import Choice, Opening
 
 SWITCH_SECONDS = 0.001
 
@@ -37,7 +37,7 @@ def limits(config: Config) -> Limits:
 def opening_for(options: argparse.Namespace, context: Context, config: Config) -> Opening:
     """Return how to open the browser, from the command line and config.yaml."""
     from hermes_store.records.listing import Grouping, Hidden, Sort, View
-    from hermes_tui.opening import Opening, State
+    from hermes_tui.start_options import Opening, State
 
     wanted = config.browse
     kinds = {kind.value: kind for kind in Hidden}

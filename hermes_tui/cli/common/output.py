@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from hermes_store.records.text import clean
-from hermes_tui.presentation.text import cell_width, fit, plain
+from hermes_store.records.safe_text import clean
+from hermes_tui.presentation.fit_text import cell_width, fit, plain
 
 JSON_VERSION = 1
 LAST_COLUMN = 24

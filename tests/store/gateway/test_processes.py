@@ -10,7 +10,7 @@ import pytest
 
 from hermes_store import SessionDB
 from hermes_store.gateway import MessageSource, SessionRouter, Transcripts, build
-from hermes_store.gateway.transcript_sync import Difference, compare_all
+from hermes_store.gateway.transcript_repair import Difference, compare_all
 from tests.store import processes
 from tests.store.gateway.conftest import NOON, live_sessions
 

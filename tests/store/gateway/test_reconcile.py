@@ -9,8 +9,8 @@ import pytest
 
 from hermes_store import SessionDB
 from hermes_store.gateway import Routed, SessionRouter
-from hermes_store.gateway.transcript_sync import Difference, compare
-from hermes_store.records.report import Finding, Health
+from hermes_store.gateway.transcript_repair import Difference, compare
+from hermes_store.records.upkeep_reports import Finding, Health
 from hermes_store.upkeep.doctor import examine
 from tests.cli.command import hermes
 from tests.store.gateway.conftest import ALICE, BOB

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hermes_store import SessionDB
 from hermes_store.errors import InvalidInput
 from hermes_store.gateway import Outcome, Routed, SessionRouter, Transcripts
-from hermes_store.gateway.transcript_sync import Difference, compare
+from hermes_store.gateway.transcript_repair import Difference, compare
 from tests.store.gateway.conftest import ALICE
 
 

@@ -15,8 +15,8 @@ from hermes_store.engines.sqlite.tokenizer import tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.search import Request, Span
 from hermes_store.search.query_tree import Text
-from hermes_store.search.words import Kind, Leaf, analyse
-from hermes_store.sessions import messages, sessions
+from hermes_store.search.query_words import Kind, Leaf, analyse
+from hermes_store.sessions import messages, session_rows
 from tests.support import LONG_AGO
 
 FRAGMENTS = (
@@ -97,8 +97,8 @@ def fill(tx: Transaction, said: Iterable[Mapping[str, Any]], *, at: float = LONG
     """Write messages, a few to a session."""
     for place, each in enumerate(said):
         session_id = f"s{place // 20}"
-        if place % 20 == 0 and not sessions.exists(tx, session_id):
-            sessions.create(tx, session_id, "cli", started_at=at + place)
+        if place % 20 == 0 and not session_rows.exists(tx, session_id):
+            session_rows.create(tx, session_id, "cli", started_at=at + place)
         messages.append(tx, session_id, each, at + place)
 
 

@@ -11,7 +11,7 @@ import apsw
 
 from hermes_store import Store
 from hermes_store.engines.sqlite import fulltext, schema, side_index
-from hermes_store.search import run
+from hermes_store.search import run_plan
 from tests.store.search.corpus import fill
 
 Messages = Sequence[Mapping[str, Any]]
@@ -140,4 +140,4 @@ LAYOUTS: dict[str, Layout] = {
     "no index": without_index,
     "rebuilding": rebuilding,
 }
-TAIL_MODULES = (side_index, run)
+TAIL_MODULES = (side_index, run_plan)

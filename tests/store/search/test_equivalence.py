@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from hermes_store import Store
 from hermes_store.engines.sqlite.side_index import SideIndex
-from hermes_store.records.content import MARKER
+from hermes_store.records.message_content import MARKER
 from hermes_store.records.search import Order, Request
-from hermes_store.search import plan, run, search
+from hermes_store.search import plan, result_page, run_plan
 from tests.store.search import corpus
 from tests.store.search.corpus import Judge, found
 from tests.store.search.layouts import LAYOUTS, TAIL_MODULES
@@ -87,7 +87,7 @@ def test_small_limits_change_nothing(
     for module in TAIL_MODULES:
         monkeypatch.setattr(module, "TAIL_ROWS", 3)
     monkeypatch.setattr(plan, "MAX_TERMS", 5)
-    monkeypatch.setattr(run, "SCAN_STEP", 20)
+    monkeypatch.setattr(run_plan, "SCAN_STEP", 20)
     with LAYOUTS[name](tmp_path / "state.db", corpus.some_messages(SEED + 1, MESSAGES)) as store:
         with store.database.read() as tx:
             judge = Judge(corpus.scan(tx))
@@ -99,7 +99,7 @@ def test_a_beginning_of_very_many_words_is_found_in_new_and_old_messages(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan, "MAX_TERMS", 5)
-    monkeypatch.setattr(run, "SCAN_STEP", 20)
+    monkeypatch.setattr(run_plan, "SCAN_STEP", 20)
     said = [
         {"role": "user", "content": f"{'snap' if place % 3 else 'other'}{place} taken"}
         for place in range(100)
@@ -159,7 +159,7 @@ def complaints_in_trial(store: Store, said: list[Any], seed: int, listed: int) -
             judge = Judge(corpus.scan(tx))
             for needle in corpus.some_needles(judge.said, seed, 5):
                 request = Request(f'"{needle}"', limit=100, relax=False, seconds=60)
-                ids = {hit.message_id for hit in search.search(tx, request, words).hits}
+                ids = {hit.message_id for hit in result_page.search(tx, request, words).hits}
                 if not judge.must(needle) <= ids <= judge.may(needle):
                     wrong.append(f"{needle!r} finds {ids}")
             raise Undo

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.records.edge import Edge
+from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.search import Request, SearchResult, Severity
-from hermes_store.search import fields, language
+from hermes_store.search import field_conditions, query_language
 from hermes_store.sessions import messages
 from tests.support import LONG_AGO, add
 
@@ -145,11 +145,11 @@ def test_a_bad_field_among_alternatives_does_not_let_everything_in(filled: Sessi
 @pytest.mark.parametrize("text", ["has:wings", "is:fine"])
 def test_what_a_field_knows_is_listed(filled: SessionDB, text: str) -> None:
     (problem,) = ask(filled, text).diagnostics
-    known = fields.HAS if text.startswith("has") else fields.IS
+    known = field_conditions.HAS if text.startswith("has") else field_conditions.IS
     assert all(name in problem.message for name in known)
 
 
-@pytest.mark.parametrize("name", [name for name in language.FIELDS if name != "sort"])
+@pytest.mark.parametrize("name", [name for name in query_language.FIELDS if name != "sort"])
 @pytest.mark.parametrize("value", ["%", "_", "\\", "'", "\0x", "\ud800", "x" * 3_000, "-1", "中"])
 def test_no_value_fails(filled: SessionDB, name: str, value: str) -> None:
     assert not ask(filled, f"{name}:{value}").partial

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from hermes_store import Store
 from hermes_store.records.search import Order, Request, Severity
-from hermes_store.search import language
-from hermes_store.search.language import parse
+from hermes_store.search import query_language
+from hermes_store.search.query_language import parse
 from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text
 from tests.store.search import corpus
 
@@ -140,23 +140,23 @@ def test_nothing_is_remarked_where_nothing_is_odd(text: str) -> None:
     assert parse(text).diagnostics == ()
 
 
-@pytest.mark.parametrize("order", language.SORTS)
+@pytest.mark.parametrize("order", query_language.SORTS)
 def test_an_order_is_no_condition(order: str) -> None:
     query = parse(f"one sort:{order.upper()} two")
     assert (said(query.root), query.sort) == ("and(one, two)", order)
 
 
 def test_too_much_is_cut_and_said() -> None:
-    long = parse("x" * (language.MAX_LENGTH + 1))
-    many = parse(" ".join(f"w{number}" for number in range(language.MAX_TERMS + 5)))
+    long = parse("x" * (query_language.MAX_LENGTH + 1))
+    many = parse(" ".join(f"w{number}" for number in range(query_language.MAX_TERMS + 5)))
     assert [each.severity for each in long.diagnostics] == [Severity.PROBLEM]
     assert isinstance(many.root, And)
-    assert len(many.root.parts) == language.MAX_TERMS
+    assert len(many.root.parts) == query_language.MAX_TERMS
     assert [each.severity for each in many.diagnostics] == [Severity.PROBLEM]
 
 
 def test_brackets_deeper_than_allowed_lose_no_word() -> None:
-    deep = language.MAX_DEPTH + 10
+    deep = query_language.MAX_DEPTH + 10
     assert said(parse("(" * deep + "one" + ")" * deep + " two").root) == "and(one, two)"
 
 

@@ -9,7 +9,7 @@ import pytest
 from hermes_store import SessionDB
 from hermes_store.records.search import Order, Request
 from hermes_store.search import ranking as rank
-from hermes_store.search import search
+from hermes_store.search import result_page
 from hermes_store.sessions import messages
 from tests.support import LONG_AGO, add, add_chain
 
@@ -169,7 +169,7 @@ def test_counts_are_exact_or_say_that_there_may_be_more(
     assert 5 <= few.messages.number <= 60
     uncounted = many.store.search.run(Request("deploy", limit=5, count=False))
     assert (str(uncounted.messages), uncounted.messages.number) == ("5+", 5)
-    monkeypatch.setattr(search, "COUNT_UP_TO", 10)
+    monkeypatch.setattr(result_page, "COUNT_UP_TO", 10)
     cut = many.store.search.run(Request("deploy", limit=5))
     assert (cut.messages.number, cut.messages.exact) == (10, False)
 
@@ -262,7 +262,7 @@ def test_a_title_must_meet_the_conditions_too(db: SessionDB) -> None:
 
 def test_a_long_conversation_does_not_hide_the_others(db: SessionDB) -> None:
     add(db, "short", "deploy once")
-    add(db, "long", *["deploy"] * (search.SEEN_FOR_GROUPS + 50))
+    add(db, "long", *["deploy"] * (result_page.SEEN_FOR_GROUPS + 50))
     groups = db.store.search.run(Request("deploy", grouped=True)).groups
     assert [group.root_id for group in groups] == ["long", "short"]
 

@@ -90,7 +90,7 @@ def test_a_search_without_time_to_catch_up_is_right(
     db: SessionDB, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(db, 0, 10)
-    monkeypatch.setattr("hermes_store.search.run.CATCH_UP_SECONDS", -1.0)
+    monkeypatch.setattr("hermes_store.search.run_plan.CATCH_UP_SECONDS", -1.0)
     monkeypatch.setattr(side_index, "STEP_ROWS", 2)
     assert parts_found(db.store, "ixword") == 10
 

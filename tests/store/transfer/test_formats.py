@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_store import SessionDB
-from hermes_store.records.text import clean
+from hermes_store.records.safe_text import clean
 from hermes_store.sessions import messages
-from hermes_store.transfer import html, markdown
-from hermes_store.transfer.export_text import moment
+from hermes_store.transfer import export_html, export_markdown
+from hermes_store.transfer.readable_export import moment
 from tests.support import LONG_AGO, add
 
 HOSTILE = (
@@ -126,9 +126,9 @@ def _open_fence(text: str) -> str | None:
 @settings(deadline=None, max_examples=150)
 @given(TEXTS)
 def test_markdown_of_a_message_stays_inside_it(text: str) -> None:
-    inside = markdown.contained(text)
+    inside = export_markdown.contained(text)
     assert _open_fence(inside) is None
-    for fenced in (markdown.fenced(text), markdown.fenced(text, "json")):
+    for fenced in (export_markdown.fenced(text), export_markdown.fenced(text, "json")):
         first, *_, last = fenced.split("\n")
         assert first.removesuffix("json") == last
         assert fenced.count(last) == 2
@@ -140,9 +140,9 @@ def test_markdown_of_a_message_stays_inside_it(text: str) -> None:
 
 def test_ordinary_markdown_is_left_alone() -> None:
     text = "A *list*:\n\n- `a < b`\n- 3 < 4\n\n```html\n<b># x</b>\n```\n\n| a |\n|---|\n| b |"
-    assert markdown.contained(text) == text
-    assert markdown.contained("use <b> or `<i>`") == "use \\<b> or `<i>`"
-    assert markdown.contained("## Plan") == "#### Plan"
+    assert export_markdown.contained(text) == text
+    assert export_markdown.contained("use <b> or `<i>`") == "use \\<b> or `<i>`"
+    assert export_markdown.contained("## Plan") == "#### Plan"
 
 
 class _Page(HTMLParser):
@@ -217,7 +217,7 @@ def test_html_loads_and_runs_nothing(talk: SessionDB) -> None:
 def test_html_keeps_what_was_said(said: str, name: str) -> None:
     row = {"id": name, "source": name, "started_at": 1.0, "title": name}
     message = {"role": "user", "timestamp": 1.0, "content": said, "tool_name": name}
-    page = _Page("".join(html.session(row, iter([message]), 1)))
+    page = _Page("".join(export_html.session(row, iter([message]), 1)))
     assert not page.open
     assert set(page.tags) <= _ALLOWED
     if clean(said).strip():

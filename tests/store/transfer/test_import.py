@@ -11,7 +11,7 @@ import pytest
 from hermes_store import SessionDB
 from hermes_store.errors import DatabaseLocked, DatabaseReadOnly
 from hermes_store.records.transfer import Kind, Outcome
-from hermes_store.sessions import messages, sessions
+from hermes_store.sessions import messages, session_rows
 from hermes_store.transfer import import_file
 from tests.store import newer
 from tests.store.transfer.lines import Write, only, outcomes, said, session
@@ -218,7 +218,7 @@ def test_trouble_with_the_database_is_raised(
     def locked(*_: Any, **__: Any) -> None:
         raise DatabaseLocked("locked")
 
-    monkeypatch.setattr(sessions, "create", locked)
+    monkeypatch.setattr(session_rows, "create", locked)
     with pytest.raises(DatabaseLocked):
         db.store.transfer.import_file(write(session("a")))
 

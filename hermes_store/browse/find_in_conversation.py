@@ -1,0 +1,65 @@
+"""Finding within one conversation: which of its messages match, and where in them."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Callable
+from dataclasses import replace
+
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records.transcript import Outline
+from hermes_store.search import query_language
+from hermes_store.search.cancellation import Stop
+from hermes_store.search.field_conditions import Condition
+from hermes_store.search.query_tree import And, Field, Node, Not, Or
+from hermes_store.search.run_plan import Search, open_ended
+from hermes_store.search.snippets import Highlighter
+
+_LISTED = "(SELECT value FROM json_each(?))"
+
+
+def matches(
+    tx: Transaction,
+    page: Outline,
+    text: str,
+    *,
+    cancelled: Callable[[], bool] | None = None,
+    typing: bool = False,
+) -> tuple[array[int], Highlighter]:
+    """Return the messages of a page that match a search text, and what marks the places.
+
+    Fields such as source: say nothing about the words of one conversation and are left out.
+    """
+    root = query_language.parse(text).root
+    if typing:
+        root = open_ended(root, len(text))
+    wanted = _without_fields(root)
+    listed = json.dumps([segment.session_id for segment in page.segments])
+    search = Search(
+        tx,
+        wanted,
+        extra=[Condition(f"s.id IN {_LISTED}", (listed,))],
+        stop=Stop(cancelled, 5.0),
+        oldest_first=True,
+        texts=False,
+    )
+    if wanted is None:
+        return array("q"), search.highlighter
+    places = {message_id: place for place, message_id in enumerate(page.message_ids)}
+    found = {row.message_id for row in search.found()} & places.keys()
+    return array("q", sorted(found, key=places.__getitem__)), search.highlighter
+
+
+def _without_fields(node: Node | None) -> Node | None:
+    match node:
+        case Field():
+            return None
+        case Not():
+            part = _without_fields(node.part)
+            return None if part is None else replace(node, part=part)
+        case And() | Or():
+            parts = tuple(p for each in node.parts if (p := _without_fields(each)) is not None)
+            return replace(node, parts=parts) if len(parts) > 1 else next(iter(parts), None)
+        case _:
+            return node

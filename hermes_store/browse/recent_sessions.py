@@ -1,0 +1,243 @@
+"""Lists of sessions: newest first by start or by activity, with preview and compression tips.
+
+Where the file has the side table, a page costs as much as it has rows. Elsewhere (read-only
+on an untouched file, or a file of a newer Hermes) the same answers are computed from messages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records.listing import Filter
+from hermes_store.records.message_content import MARKER, stored_preview
+from hermes_store.records.session import Conversation
+from hermes_store.records.sources import all_spellings, of_source
+from hermes_store.sessions import lineage, session_rows
+from hermes_store.sessions.lineage import over_chain
+
+# What a row takes over from the newest session of its compression chain.
+_FROM_TIP = (
+    "id",
+    "ended_at",
+    "end_reason",
+    "message_count",
+    "tool_call_count",
+    "title",
+    "last_active",
+    "preview",
+    "model",
+    "system_prompt",
+)
+
+
+# CROSS JOIN fixes the order: the relation is read through its list index.
+ORIGIN = "session_activity a CROSS JOIN sessions s ON s.id = a.session_id"
+_EXTRAS = "a.last_active, a.preview_id, a.preview"
+
+
+def _where(tx: Transaction, chosen: Filter, *, source_of: str) -> tuple[str, list[Any]]:
+    conditions: list[str] = []
+    values: list[Any] = []
+    if not chosen.include_children:
+        conditions.append("a.listed = 1")
+    if chosen.source is not None:
+        condition, names = of_source(f"{source_of}.source", chosen.source)
+        conditions.append(condition)
+        values += names
+    if chosen.exclude_sources:
+        left_out = all_spellings(chosen.exclude_sources)
+        marks = ", ".join("?" * len(left_out))
+        conditions.append(f"{source_of}.source NOT IN ({marks})")
+        values += left_out
+    for column in ("archived", "hidden"):
+        if tx.caps.has_session(column) and not chosen.include_archived:
+            conditions.append(f"COALESCE(s.{column}, 0) = 0")
+    if chosen.archived_ids and not chosen.include_archived:
+        conditions.append("s.id NOT IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(chosen.archived_ids))
+    return " AND ".join(conditions) or "1", values
+
+
+def preview(tx: Transaction, message_id: int | None, beginning: Any) -> str:
+    if isinstance(beginning, bytes) and beginning.startswith(MARKER.encode()):
+        # Multimodal: the first bytes of JSON say nothing, the parts do.
+        beginning = tx.value("SELECT content FROM messages WHERE id = ?", (message_id,))
+    return stored_preview(beginning)
+
+
+def _dict(tx: Transaction, names: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
+    width = len(names)
+    result = dict(zip(names, row[:width], strict=True))
+    last_active, preview_id, beginning = row[width : width + 3]
+    result["last_active"] = last_active
+    result["preview"] = preview(tx, preview_id, beginning)
+    return result
+
+
+def rich_row(tx: Transaction, session_id: str) -> dict[str, Any] | None:
+    """Return one session with preview and last activity, or None."""
+    names, selected = session_rows.all_columns(tx, "s")
+    row = tx.one(
+        f"SELECT {selected}, {_EXTRAS} FROM {ORIGIN} WHERE a.session_id = ?", (session_id,)
+    )
+    return None if row is None else _dict(tx, names, row)
+
+
+def rich(
+    tx: Transaction,
+    chosen: Filter,
+    *,
+    limit: int = 20,
+    offset: int = 0,
+    project_tips: bool = True,
+    by_activity: bool = False,
+) -> list[dict[str, Any]]:
+    """Return a page of sessions as dictionaries, the newest first."""
+    if by_activity:
+        found = _by_activity(tx, chosen, limit, offset)
+    else:
+        found = _by_start(tx, chosen, limit, offset)
+    if project_tips and not chosen.include_children:
+        found = [_project(tx, row) for row in found]
+    return found
+
+
+def _by_start(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[dict[str, Any]]:
+    names, selected = session_rows.all_columns(tx, "s")
+    where, values = _where(tx, chosen, source_of="s")
+    joined = "sessions s CROSS JOIN session_activity a ON a.session_id = s.id"
+    rows = tx.rows(
+        f"SELECT {selected}, {_EXTRAS} FROM {joined} WHERE {where} "
+        "ORDER BY s.started_at DESC LIMIT ? OFFSET ?",
+        (*values, limit, offset),
+    )
+    return [_dict(tx, names, row) for row in rows]
+
+
+def _by_activity(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[dict[str, Any]]:
+    names, selected = session_rows.all_columns(tx, "s")
+    if chosen.include_children:
+        # What continues a session counts for it, also where it is listed on its own.
+        last = over_chain("MAX(k.last_active)", "JOIN session_activity k ON k.session_id = c.id")
+        source_of = "s"
+    else:
+        last, source_of = "a.chain_active", "a"
+    where, values = _where(tx, chosen, source_of=source_of)
+    rows = tx.rows(
+        f"SELECT {selected}, {_EXTRAS} FROM {ORIGIN} WHERE {where} "
+        f"ORDER BY {last} DESC, s.started_at DESC, s.id DESC LIMIT ? OFFSET ?",
+        (*values, limit, offset),
+    )
+    return [_dict(tx, names, row) for row in rows]
+
+
+def _project(tx: Transaction, row: dict[str, Any]) -> dict[str, Any]:
+    """Show a compression chain's root as its newest session, with the root's start and costs."""
+    if row["end_reason"] != "compression":
+        return row
+    tip_id = lineage.compression_tip(tx, row["id"])
+    tip = rich_row(tx, tip_id) if tip_id != row["id"] else None
+    if tip is None:
+        return row
+    return row | {name: tip[name] for name in _FROM_TIP} | {"_lineage_root_id": row["id"]}
+
+
+def recent(
+    tx: Transaction, source: str | None = None, *, limit: int = 20, offset: int = 0
+) -> list[dict[str, Any]]:
+    """Return every kind of session by its own last activity, children included."""
+    if not tx.caps.activity or limit < 1:
+        where, names = of_source("a.source", source)
+        return _recent(tx, f"{ORIGIN} WHERE {where}", (*names, limit, offset))
+    # No index is in this order, but in that of the list nobody stands before their own activity:
+    # ever more of it is looked at, until nobody beyond can belong to the page.
+    reach = limit + max(0, offset)
+    while True:
+        near, values = _first_in_list(source, reach)
+        within = f"{ORIGIN} WHERE a.session_id IN ({near})"
+        found = _recent(tx, within, (*values, limit, offset))
+        beyond = _active_beyond(tx, source, reach)
+        if beyond is None or (len(found) == limit and found[-1]["last_active"] > beyond):
+            return found
+        reach *= 4
+
+
+_IN_LIST = (
+    "FROM session_activity WHERE listed = {listed} AND {condition} ORDER BY chain_active DESC"
+)
+
+
+def _in_list(source: str | None) -> tuple[list[str], list[Any]]:
+    """Return the clauses that read all that is listed, and all that is not, by activity."""
+    condition, names = of_source("source", source)
+    parts = [_IN_LIST.format(listed=listed, condition=condition) for listed in (1, 0)]
+    return parts, [*names]
+
+
+def _first_in_list(source: str | None, reach: int) -> tuple[str, list[Any]]:
+    parts, values = _in_list(source)
+    firsts = (f"SELECT * FROM (SELECT session_id {part} LIMIT ?)" for part in parts)
+    return " UNION ALL ".join(firsts), [*values, reach] * 2
+
+
+def _active_beyond(tx: Transaction, source: str | None, reach: int) -> float | None:
+    """Return the latest activity of those that stand beyond a place of the list, if any do."""
+    parts, values = _in_list(source)
+    found = (
+        tx.value(f"SELECT chain_active {part} LIMIT 1 OFFSET ?", (*values, reach)) for part in parts
+    )
+    return max((each for each in found if each is not None), default=None)
+
+
+def _recent(tx: Transaction, origin: str, values: Sequence[Any]) -> list[dict[str, Any]]:
+    names, selected = session_rows.all_columns(tx, "s")
+    rows = tx.rows(
+        f"SELECT {selected}, a.last_active FROM {origin} "
+        "ORDER BY a.last_active DESC, s.started_at DESC LIMIT ? OFFSET ?",
+        values,
+    )
+    return [dict(zip((*names, "last_active"), row, strict=True)) for row in rows]
+
+
+def recent_ids(tx: Transaction, source: str | None = None) -> list[str]:
+    """Return the ids of every kind of session, the most recently active first."""
+    where, values = of_source("a.source", source)
+    found = tx.rows(
+        f"SELECT s.id FROM {ORIGIN} WHERE {where} "
+        "ORDER BY a.last_active DESC, s.started_at DESC, s.id DESC",
+        values,
+    )
+    return [session_id for (session_id,) in found]
+
+
+def conversations(
+    tx: Transaction, chosen: Filter | None = None, *, limit: int = 20, offset: int = 0
+) -> list[Conversation]:
+    """Return a page of conversations, the most recently active first, one for each chain."""
+    rows = _by_activity(tx, chosen or Filter(), limit, offset)
+    return [_conversation(tx, row) for row in rows]
+
+
+def _conversation(tx: Transaction, row: dict[str, Any]) -> Conversation:
+    segments = lineage.chain(tx, row["id"]) if row["end_reason"] == "compression" else (row["id"],)
+    tip = rich_row(tx, lineage.compression_tip(tx, row["id"])) or row
+    marks = ", ".join("?" * len(segments))
+    total = tx.value(f"SELECT SUM(message_count) FROM sessions WHERE id IN ({marks})", segments)
+    return Conversation(
+        root_id=row["id"],
+        tip=session_rows.get(tx, tip["id"]),
+        edge=lineage.edge_of(tx, row["id"]),
+        started_at=row["started_at"],
+        last_active=tip["last_active"],
+        preview=row["preview"] or tip["preview"],
+        segments=len(segments),
+        message_count=total or 0,
+    )
+
+
+def sources(tx: Transaction) -> list[str]:
+    """Return every source that sessions have, by name."""
+    return [str(row[0]) for row in tx.rows("SELECT DISTINCT source FROM sessions ORDER BY source")]

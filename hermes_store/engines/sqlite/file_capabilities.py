@@ -1,0 +1,59 @@
+"""What a database file can do: its version, its columns, its full-text layout.
+
+A file of a newer Hermes is probed, not assumed; the rest of the store asks these answers
+instead of the version number.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from hermes_store.engines.base import Capabilities, FullText
+from hermes_store.engines.sqlite import fulltext, session_activity
+from hermes_store.engines.sqlite.schema import SCHEMA_VERSION
+from hermes_store.engines.sqlite.trigger_fingerprint import stored
+
+
+def _columns(con: apsw.Connection, table: str) -> tuple[str, ...]:
+    return tuple(row[1] for row in con.execute(f"PRAGMA table_info({table})"))
+
+
+def _layout(tables: dict[str, str], name: str) -> FullText:
+    sql = tables.get(name)
+    if sql is None:
+        return FullText.NONE
+    if fulltext.has_layout(sql, name):
+        return FullText.EXTERNAL
+    if "tool_calls" in sql or "tool_name" in sql:
+        return FullText.COLUMNS
+    # The oldest layout took only the content, from the messages table itself; it is never
+    # searched because migration replaces it, but a read-only opener may meet it.
+    return FullText.INLINE
+
+
+def version(con: apsw.Connection) -> int:
+    """Return the schema version of a file; 0 for an empty one, 1 for one that lacks the row."""
+    tables = stored(con, "table")
+    if "schema_version" in tables:
+        found = con.execute("SELECT MAX(version) FROM schema_version").get
+        if found is not None:
+            return int(found)
+    return 1 if "sessions" in tables else 0
+
+
+def probe(con: apsw.Connection) -> Capabilities:
+    """Look at a file; costs a handful of reads of its schema."""
+    tables = stored(con, "table")
+    floor = fulltext.floor(con) if "state_meta" in tables else None
+    found = version(con)
+    return Capabilities(
+        version=found,
+        foreign=found > SCHEMA_VERSION,
+        session_columns=_columns(con, "sessions"),
+        message_columns=_columns(con, "messages"),
+        tables=frozenset(tables),
+        words=_layout(tables, fulltext.WORDS),
+        trigram=_layout(tables, fulltext.TRIGRAM),
+        activity=session_activity.is_intact(con),
+        rebuild_floor=floor,
+    )

@@ -1,0 +1,133 @@
+"""Message content: how it is stored in one text column and how it reads.
+
+Plain text is stored as it is. Lists and objects (multimodal parts) are stored as JSON behind a
+marker that begins with NUL, as real Hermes does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from hermes_store.errors import InvalidInput
+from hermes_store.records.safe_text import one_line
+
+MARKER = "\x00json:"
+PREVIEW_LENGTH = 60
+
+
+def encode(content: Any) -> str | None:
+    """Return the stored form of a message's content."""
+    if content is None or isinstance(content, str):
+        return content
+    if isinstance(content, list | dict):
+        # Real Hermes reads both forms; unescaped text is the one that search can find.
+        return MARKER + _dump(content)
+    return str(content)
+
+
+def decode(stored: Any) -> Any:
+    """Return the content that was stored; damaged JSON comes back as its text."""
+    if not isinstance(stored, str) or not stored.startswith(MARKER):
+        return stored
+    try:
+        return json.loads(stored[len(MARKER) :])
+    except (ValueError, RecursionError):
+        return stored[len(MARKER) :]
+
+
+def encode_json(value: Any) -> str | None:
+    """Return a JSON column's stored form; nothing for nothing."""
+    return _dump(value) if value else None
+
+
+def _dump(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"A message holds something that JSON cannot express ({error}). "
+            "Pass text, numbers, lists and dictionaries."
+        ) from error
+
+
+def decode_json(stored: Any) -> Any:
+    """Return the value of a JSON column; text that is no JSON comes back as it is."""
+    if not isinstance(stored, str):
+        return stored
+    try:
+        return json.loads(stored)
+    except (ValueError, RecursionError):
+        return stored
+
+
+def readable(content: Any) -> str:
+    """Return what a person would read of decoded content."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return " ".join(filter(None, (_part(part) for part in content)))
+    if isinstance(content, dict):
+        return _part(content)
+    return str(content)
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, dict):
+        return str(part)
+    for key in ("text", "content", "input_text"):
+        if isinstance(part.get(key), str):
+            return str(part[key])
+    kind = str(part.get("type", ""))
+    for word, label in (("image", "[image]"), ("audio", "[audio]"), ("file", "[file]")):
+        if word in kind:
+            return label
+    return json.dumps(part, ensure_ascii=False)
+
+
+def preview(text: str, length: int = PREVIEW_LENGTH) -> str:
+    """Return the beginning of a message on one line, with dots where it was cut."""
+    flat = text.replace("\r", " ").replace("\n", " ")[: length + 3].strip()
+    return flat[:length] + "..." if len(flat) > length else flat
+
+
+def stored_preview(raw: Any) -> str:
+    """Return the preview of stored content, which may be the first bytes of it only."""
+    if raw is None:
+        return ""
+    text = raw.decode("utf-8", "ignore") if isinstance(raw, bytes) else str(raw)
+    if text.startswith(MARKER):
+        text = one_line(readable(decode(text)))
+    return preview(text)
+
+
+_REASONING = "REASONING_SCRATCHPAD|think|thinking|reasoning|thought"
+
+
+_TOOL = "tool_call|tool_calls|tool_result|function_call|function_calls"
+
+
+_HIDDEN = tuple(
+    re.compile(pattern, re.DOTALL | re.IGNORECASE)
+    for pattern in (
+        rf"<({_REASONING}|{_TOOL})\b[^>]*>.*?</\1\s*>",
+        r"<function\b[^>]*>.*?</function\s*>",
+        # A block that never ends hides the rest; a closing tag alone hides what came before it.
+        rf"<(?:{_REASONING}|{_TOOL})\b[^>]*>.*\Z",
+        rf"\A.*?</(?:{_REASONING})\s*>",
+        rf"</(?:{_REASONING}|{_TOOL}|function)\s*>",
+    )
+)
+
+
+def without_reasoning(text: str) -> str:
+    """Return an answer without what the model thought to itself."""
+    for pattern in _HIDDEN:
+        if "<" in text:
+            text = pattern.sub("", text)
+    return text.strip()

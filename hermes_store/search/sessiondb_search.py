@@ -1,0 +1,117 @@
+"""`search_messages` as the documentation of Hermes Agent promises it, on top of this search."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from hermes_store.engines.sqlite.side_index import SideIndex
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records import message_content as contents
+from hermes_store.records.search import Hit
+from hermes_store.records.sources import all_spellings
+from hermes_store.search import query_language, ranking
+from hermes_store.search.cancellation import Stop
+from hermes_store.search.field_conditions import Condition, MarkSource
+from hermes_store.search.run_plan import Search
+from hermes_store.sessions.messages import findable
+
+CONTEXT_LENGTH = 200
+SCAN_SECONDS = 5.0
+_SPECIAL = re.compile("[+{}()^]")
+_LEADING_OPERATOR = re.compile(r"^\s*(?:(?:AND|OR|NOT)\s+)+")
+
+
+def _within(column: str, word: str, chosen: Sequence[str]) -> Condition:
+    # Not "session": these lists come with every call and say nothing about few sessions.
+    marks = ", ".join("?" * len(chosen))
+    return Condition(f"{column} {word} ({marks})", tuple(chosen), session=False)
+
+
+def search_messages(
+    tx: Transaction,
+    query: str,
+    *,
+    index: SideIndex | None = None,
+    marks: MarkSource | None = None,
+    source_filter: Sequence[str] | None = None,
+    exclude_sources: Sequence[str] | None = None,
+    role_filter: Sequence[str] | None = None,
+    limit: int = 20,
+    offset: int = 0,
+) -> list[dict[str, Any]]:
+    """Return the best matches with a snippet and one message of context on each side."""
+    extra = []
+    if source_filter is not None:
+        extra.append(_within("s.source", "IN", all_spellings(source_filter)))
+    if exclude_sources:
+        extra.append(_within("s.source", "NOT IN", all_spellings(exclude_sources)))
+    if role_filter:
+        extra.append(_within("m.role", "IN", role_filter))
+    # Signs with a meaning to FTS5 are dropped, as promised, once nothing has them: f(x) can be
+    # found, and hello) finds hello.
+    for text in dict.fromkeys((query, _SPECIAL.sub(" ", query))):
+        root = query_language.parse(_LEADING_OPERATOR.sub("", text)).root
+        if root is None:
+            continue
+        stop = Stop(seconds=SCAN_SECONDS)
+        search = Search(tx, root, index=index, marks=marks, extra=extra, stop=stop)
+        hits = ranking.best(search, limit=limit, offset=offset)
+        if hits or (offset and ranking.best(search, limit=1)):
+            context = _contexts(tx, hits)
+            return [_result(hit, context[hit.message_id]) for hit in hits]
+    return []
+
+
+def _result(hit: Hit, context: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "id": hit.message_id,
+        "session_id": hit.session_id,
+        "role": hit.role,
+        "snippet": hit.snippet.marked(">>>", "<<<"),
+        "timestamp": hit.timestamp,
+        "tool_name": hit.tool_name,
+        "source": hit.source,
+        "model": hit.model,
+        "session_started": hit.session_started,
+        "context": context,
+    }
+
+
+def _contexts(tx: Transaction, hits: Sequence[Hit]) -> dict[int, list[dict[str, Any]]]:
+    """Return the message before each hit, the hit itself and the one after, cut short.
+
+    Two statements for all hits: one for each would cost more than finding them.
+    """
+    beside = (
+        "(SELECT m.id FROM messages m WHERE m.session_id = h.session_id AND "
+        f"(m.timestamp, m.id) {{}} (h.timestamp, h.id) AND {findable(tx)} "
+        "ORDER BY m.timestamp {}, m.id {} LIMIT 1)"
+    )
+    neighbours: dict[int, tuple[int | None, ...]] = {
+        row[1]: row
+        for row in tx.rows(
+            f"SELECT {beside.format('<', 'DESC', 'DESC')}, h.id, "
+            f"{beside.format('>', 'ASC', 'ASC')} FROM json_each(?) wanted "
+            "CROSS JOIN messages h ON h.id = wanted.value",
+            (json.dumps([hit.message_id for hit in hits]),),
+        )
+    }
+    wanted = {place for row in neighbours.values() for place in row if place is not None}
+    said = {
+        message_id: {
+            "role": role,
+            "content": contents.readable(contents.decode(stored))[:CONTEXT_LENGTH],
+        }
+        for message_id, role, stored in tx.rows(
+            "SELECT m.id, m.role, m.content FROM json_each(?) wanted "
+            "CROSS JOIN messages m ON m.id = wanted.value",
+            (json.dumps(sorted(wanted)),),
+        )
+    }
+    return {
+        hit: [dict(said[place]) for place in row if place is not None]
+        for hit, row in neighbours.items()
+    }

@@ -1,0 +1,153 @@
+"""What a session is followed by: beginning the session that comes after another one.
+
+Compressing and branching share this: which messages belong together, what the new session takes
+over from the old one, and when a session must be left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.errors import InvalidInput, SessionInUse
+from hermes_store.records import message_content, tool_calls
+from hermes_store.records.relation_to_parent import Edge
+from hermes_store.records.session import Session
+from hermes_store.sessions import in_use, lineage, messages, session_rows
+
+_MARKERS = ("_branched_from", "_delegate_from", "_reset_from")
+
+
+# Of newer files. What belongs to a chat of a platform stays with the conversation; a branch is
+# another conversation and takes only the place of work along.
+PLACE = ("cwd", "git_branch", "git_repo_root", "profile_name")
+
+
+CHAT = (
+    "session_key",
+    "chat_id",
+    "chat_type",
+    "thread_id",
+    "display_name",
+    "origin_json",
+    "transport_profile",
+)
+
+
+PROMPT = ("system_prompt", "system_prompt_hash")
+
+
+_COPIED = (
+    *messages.SAID,
+    "effect_disposition",
+    "observed",
+    "api_content",
+    "display_kind",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What must be known of a message to tell which ones belong together."""
+
+    message_id: int
+    role: str
+    timestamp: float
+    answers: str | None = None
+    """The call that a tool's message answers."""
+    calls: frozenset[str] = frozenset()
+    number_of_calls: int = 0
+
+
+def check_moment(now: float) -> None:
+    if not isfinite(now):
+        raise InvalidInput(f"{now} is no moment at which a session can go on.")
+
+
+def refuse_held(tx: Transaction, session_id: str, now: float) -> None:
+    reason = in_use.held(tx, session_id, now)
+    if reason is not None:
+        raise SessionInUse(f"{reason} It was left alone; try again in a moment.")
+
+
+def refuse_continued(tx: Transaction, session: Session) -> None:
+    """Refuse a session that somebody compressed; inside a write, this decides a race."""
+    if session.ended_at is None or session.end_reason != "compression":
+        return
+    tip = lineage.compression_tip(tx, session.id)
+    where = f"It goes on in {tip}; resume that one." if tip != session.id else "Reopen it first."
+    raise SessionInUse(f"Session {session.id} was compressed already. {where}")
+
+
+def turns_of(tx: Transaction, session_id: str, first: int = 0) -> list[Turn]:
+    """Return the messages that a model is sent from one on, also those that no screen shows."""
+    alive = "COALESCE(m.active, 1) = 1" if tx.caps.has_message("active") else messages.ALL
+    rows = tx.rows(
+        "SELECT m.id, m.role, m.timestamp, m.tool_call_id, m.tool_calls FROM messages m "
+        f"WHERE m.session_id = ? AND m.id >= ? AND {alive} ORDER BY m.id",
+        (session_id, first),
+    )
+    return [_turn(*row) for row in rows]
+
+
+def _turn(message_id: int, role: str, moment: float, answers: str | None, calls: Any) -> Turn:
+    made = tool_calls.parse(message_content.decode_json(calls))
+    known = frozenset(call.id for call in made if call.id)
+    return Turn(message_id, role, moment, answers, known, len(made))
+
+
+def end(tx: Transaction, session_id: str, reason: str, now: float) -> None:
+    """End a session for a new reason, whether it had ended before or not."""
+    tx.run(
+        "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE id = ?", (now, reason, session_id)
+    )
+
+
+def begin(tx: Transaction, old: Session, new_id: str | None, now: float, edge: Edge | None) -> str:
+    """Add the session that comes after another one and return its id."""
+    session_id = new_id or session_rows.new_session_id(now)
+    config = {
+        name: value for name, value in (old.model_config or {}).items() if name not in _MARKERS
+    }
+    added = session_rows.create(
+        tx,
+        session_id,
+        old.source,
+        model=old.model,
+        model_config=config,
+        user_id=old.user_id,
+        parent_session_id=old.id,
+        edge=edge,
+        started_at=now,
+    )
+    if not added:
+        raise InvalidInput(f"There is a session {session_id} already. Choose another id.")
+    return session_id
+
+
+def inherit(tx: Transaction, old_id: str, new_id: str, columns: Sequence[str]) -> None:
+    """Copy those of some columns that the file has."""
+    present = [name for name in columns if tx.caps.has_session(name)]
+    changes = ", ".join(f"{name} = (SELECT {name} FROM sessions WHERE id = ?2)" for name in present)
+    tx.run(f"UPDATE sessions SET {changes} WHERE id = ?1", (new_id, old_id))
+
+
+def copy(tx: Transaction, old_id: str, new_id: str, turns: Sequence[Turn]) -> None:
+    """Append copies of messages, with everything a replay needs, and count them."""
+    if not turns:
+        return
+    columns = ", ".join(name for name in _COPIED if tx.caps.has_message(name))
+    alive = "COALESCE(m.active, 1) = 1" if tx.caps.has_message("active") else messages.ALL
+    copied = tx.run(
+        f"INSERT INTO messages(session_id, {columns}) SELECT ?, {columns} FROM messages m "
+        f"WHERE m.session_id = ? AND m.id >= ? AND {alive} ORDER BY m.id",
+        (new_id, old_id, turns[0].message_id),
+    )
+    tx.run(
+        "UPDATE sessions SET message_count = COALESCE(message_count, 0) + ?, "
+        "tool_call_count = COALESCE(tool_call_count, 0) + ? WHERE id = ?",
+        (copied, sum(turn.number_of_calls for turn in turns), new_id),
+    )

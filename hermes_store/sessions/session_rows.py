@@ -1,0 +1,282 @@
+"""What a session is: create, end, reopen, count tokens, find by id."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from datetime import datetime
+from math import isfinite
+from typing import Any
+
+import apsw
+
+from hermes_store.engines.sqlite.schema import SESSION_COLUMNS
+from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.errors import AmbiguousSession, InvalidInput, SessionNotFound
+from hermes_store.records.message_content import decode_json
+from hermes_store.records.relation_to_parent import Edge
+from hermes_store.records.session import Session
+from hermes_store.records.sources import of_source
+
+# The columns a Session is made of, in its field order; a file may lack some of them.
+_FIELDS = (
+    "id",
+    "source",
+    "started_at",
+    "user_id",
+    "model",
+    "model_config",
+    "parent_session_id",
+    "ended_at",
+    "end_reason",
+    "message_count",
+    "tool_call_count",
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+    "billing_provider",
+    "estimated_cost_usd",
+    "actual_cost_usd",
+    "title",
+    "api_call_count",
+    "archived",
+    "cwd",
+)
+_COUNTERS = frozenset(name for name in _FIELDS if name.endswith(("_count", "_tokens")))
+
+# Marks that newer Hermes versions read to tell children apart.
+_MARKERS = {Edge.BRANCH: "_branched_from", Edge.AGENT: "_delegate_from"}
+
+
+def new_session_id(now: float | None = None) -> str:
+    """Return a fresh id: local date and time, then eight random hex digits."""
+    moment = datetime.fromtimestamp(time.time() if now is None else now)
+    return f"{moment:%Y%m%d_%H%M%S}_{os.urandom(4).hex()}"
+
+
+def columns(tx: Transaction, alias: str) -> str:
+    """Return the select list for `from_row`: what the file lacks is NULL."""
+    present = tx.caps.session_columns
+    return ", ".join(f"{alias}.{name}" if name in present else "NULL" for name in _FIELDS)
+
+
+WIDTH = len(_FIELDS)
+
+
+def from_row(row: tuple[Any, ...]) -> Session:
+    """Make a Session of the first columns of a row selected with `columns`."""
+    values = dict(zip(_FIELDS, row, strict=False))
+    for name in _COUNTERS:
+        values[name] = values[name] or 0
+    config = decode_json(values["model_config"])
+    values["model_config"] = config if isinstance(config, dict) else None
+    values["archived"] = bool(values["archived"])
+    return Session(**values)
+
+
+def find(tx: Transaction, session_id: str) -> Session | None:
+    """Return a session by its exact id, or None."""
+    row = tx.one(f"SELECT {columns(tx, 's')} FROM sessions s WHERE s.id = ?", (session_id,))
+    return None if row is None else from_row(row)
+
+
+def get(tx: Transaction, session_id: str) -> Session:
+    """Return a session by its exact id; SessionNotFound if there is none."""
+    found = find(tx, session_id)
+    if found is None:
+        raise SessionNotFound(session_id)
+    return found
+
+
+def all_columns(tx: Transaction, alias: str) -> tuple[tuple[str, ...], str]:
+    """Return every column name of `sessions` and its select list.
+
+    What an old file lacks is NULL. Newer files keep each system prompt once, by hash; it is
+    put back in its place.
+    """
+    present = tx.caps.session_columns
+    missing = [column.name for column in SESSION_COLUMNS if column.name not in present]
+    selected = {name: f"{alias}.{name}" for name in present} | dict.fromkeys(missing, "NULL")
+    if "system_prompts" in tx.caps.tables and "system_prompt_hash" in present:
+        selected["system_prompt"] = (
+            f"COALESCE({alias}.system_prompt, (SELECT prompt FROM system_prompts "
+            f"WHERE hash = {alias}.system_prompt_hash))"
+        )
+    return tuple(selected), ", ".join(selected.values())
+
+
+def row(tx: Transaction, session_id: str) -> dict[str, Any] | None:
+    """Return all columns of a session, or None."""
+    names, selected = all_columns(tx, "s")
+    found = tx.one(f"SELECT {selected} FROM sessions s WHERE s.id = ?", (session_id,))
+    return None if found is None else dict(zip(names, found, strict=True))
+
+
+def exists(tx: Transaction, session_id: str) -> bool:
+    """Tell whether a session has this exact id."""
+    return tx.one("SELECT 1 FROM sessions WHERE id = ?", (session_id,)) is not None
+
+
+def with_prefix(tx: Transaction, prefix: str, limit: int = 6) -> tuple[str, ...]:
+    """Return the newest ids that begin with a prefix."""
+    # GLOB is case-sensitive and uses the primary key; its wildcards are taken literally here.
+    literal = "".join(f"[{char}]" if char in "*?[" else char for char in prefix)
+    found = tx.rows(
+        "SELECT id FROM sessions WHERE id GLOB ? ORDER BY started_at DESC LIMIT ?",
+        (literal + "*", limit),
+    )
+    return tuple(row[0] for row in found)
+
+
+def resolve_id(tx: Transaction, wanted: str) -> str:
+    """Return the id that is `wanted` or begins with it; raise if none or several do."""
+    if wanted and exists(tx, wanted):
+        return wanted
+    candidates = with_prefix(tx, wanted) if wanted else ()
+    if not candidates:
+        raise SessionNotFound(wanted)
+    if len(candidates) > 1:
+        raise AmbiguousSession(wanted, candidates)
+    return candidates[0]
+
+
+def create(
+    tx: Transaction,
+    session_id: str,
+    source: str,
+    *,
+    model: str | None = None,
+    model_config: dict[str, Any] | None = None,
+    system_prompt: str | None = None,
+    user_id: str | None = None,
+    parent_session_id: str | None = None,
+    edge: Edge | None = None,
+    started_at: float | None = None,
+) -> bool:
+    """Add a session; one that is there already stays as it is. Tell whether it was added.
+
+    `edge` says how it hangs on its parent, so that newer Hermes versions list it rightly.
+    """
+    if not session_id:
+        raise InvalidInput("A session needs an id; use new_session_id().")
+    if not isinstance(source, str):
+        raise InvalidInput("A session needs a source, such as 'cli'.")
+    if model_config is not None and not isinstance(model_config, dict):
+        raise InvalidInput("model_config must be a dictionary or None.")
+    if started_at is not None and not isfinite(started_at):
+        raise InvalidInput(f"{started_at} is no moment at which a session can start.")
+    config = dict(model_config or {})
+    marker = _MARKERS.get(edge) if edge else None
+    if marker and parent_session_id:
+        config.setdefault(marker, parent_session_id)
+    try:
+        added = tx.run(
+            "INSERT OR IGNORE INTO sessions(id, source, user_id, model, model_config, "
+            "system_prompt, parent_session_id, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                session_id,
+                source,
+                user_id,
+                model,
+                json.dumps(config, ensure_ascii=False) if config else None,
+                system_prompt,
+                parent_session_id,
+                time.time() if started_at is None else started_at,
+            ),
+        )
+    except apsw.ConstraintError:
+        raise SessionNotFound(str(parent_session_id)) from None
+    return added > 0
+
+
+def end(tx: Transaction, session_id: str, reason: str, ended_at: float | None = None) -> None:
+    """End a session, now unless a moment is given; the first reason stays."""
+    tx.run(
+        "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE id = ? AND ended_at IS NULL",
+        (time.time() if ended_at is None else ended_at, reason, session_id),
+    )
+
+
+def reopen(tx: Transaction, session_id: str) -> None:
+    """Make an ended session a live one again."""
+    tx.run("UPDATE sessions SET ended_at = NULL, end_reason = NULL WHERE id = ?", (session_id,))
+
+
+def set_system_prompt(tx: Transaction, session_id: str, prompt: str) -> None:
+    """Keep the system prompt a session was run with."""
+    unhash = ", system_prompt_hash = NULL" if tx.caps.has_session("system_prompt_hash") else ""
+    tx.run(f"UPDATE sessions SET system_prompt = ?{unhash} WHERE id = ?", (prompt, session_id))
+
+
+_TOKENS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+    "api_call_count",
+)
+_LATEST_WINS = ("cost_status", "cost_source", "pricing_version")
+_FIRST_WINS = ("billing_provider", "billing_base_url", "billing_mode", "model")
+
+
+def add_usage(
+    tx: Transaction, session_id: str, usage: dict[str, Any], *, absolute: bool = False
+) -> None:
+    """Add token counts and costs to a session, or set them with `absolute`."""
+    changes, values = [], []
+    for name in _TOKENS:
+        changes.append(f"{name} = ?" if absolute else f"{name} = COALESCE({name}, 0) + ?")
+        values.append(usage.get(name) or 0)
+    estimated, actual = usage.get("estimated_cost_usd"), usage.get("actual_cost_usd")
+    base = "0" if absolute else "COALESCE({}, 0)"
+    changes.append(f"estimated_cost_usd = {base.format('estimated_cost_usd')} + ?")
+    values.append(estimated or 0.0)
+    if actual is not None:
+        changes.append(f"actual_cost_usd = {base.format('actual_cost_usd')} + ?")
+        values.append(actual)
+    for name in _LATEST_WINS:
+        changes.append(f"{name} = COALESCE(?, {name})")
+        values.append(usage.get(name))
+    for name in _FIRST_WINS:
+        changes.append(f"{name} = COALESCE({name}, ?)")
+        values.append(usage.get(name))
+    tx.run(f"UPDATE sessions SET {', '.join(changes)} WHERE id = ?", (*values, session_id))
+    if "session_model_usage" in tx.caps.tables and not absolute:
+        _add_model_usage(tx, session_id, usage)
+
+
+def _add_model_usage(tx: Transaction, session_id: str, usage: dict[str, Any]) -> None:
+    """Keep the per-model totals of newer files in step."""
+    model = usage.get("model") or tx.value("SELECT model FROM sessions WHERE id = ?", (session_id,))
+    if not model:
+        return
+    numbers = (*_TOKENS, "estimated_cost_usd", "actual_cost_usd")
+    sums = ", ".join(f"{name} = {name} + excluded.{name}" for name in numbers)
+    now = time.time()
+    tx.run(
+        "INSERT INTO session_model_usage(session_id, model, billing_provider, "
+        f"{', '.join(numbers)}, first_seen, last_seen) "
+        f"VALUES ({', '.join('?' * (len(numbers) + 5))}) "
+        "ON CONFLICT(session_id, model, billing_provider, billing_base_url, billing_mode, task) "
+        f"DO UPDATE SET {sums}, last_seen = excluded.last_seen",
+        (
+            session_id,
+            model,
+            usage.get("billing_provider") or "",
+            *(usage.get(name) or 0 for name in numbers),
+            now,
+            now,
+        ),
+    )
+
+
+def count(tx: Transaction, source: str | None = None) -> int:
+    """Return how many sessions there are, all or of one source."""
+    if source is None:
+        return int(tx.value("SELECT COUNT(*) FROM sessions"))
+    condition, names = of_source("source", source)
+    return int(tx.value(f"SELECT COUNT(*) FROM sessions WHERE {condition}", names))

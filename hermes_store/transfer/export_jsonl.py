@@ -1,0 +1,73 @@
+"""JSONL: one session on each line, every column of it and of its messages.
+
+The line is what `json.dumps` makes of `SessionDB.export_session`, written piece by piece.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from math import isfinite
+from typing import Any
+
+from hermes_store.records.safe_text import storable
+from hermes_store.records.tool_calls import TOO_DEEP
+from hermes_store.transfer.readable_export import Head
+
+
+def opening(heads: Iterator[Head], total: int) -> Iterator[str]:
+    """Nothing stands before the first line."""
+    yield from ()
+
+
+def session(
+    row: Mapping[str, Any], messages: Iterator[Mapping[str, Any]], number: int
+) -> Iterator[str]:
+    """Yield one line."""
+    yield dump(row)[:-1] + ', "messages": ['
+    for place, message in enumerate(messages):
+        yield (", " if place else "") + dump(message)
+    yield "]}\n"
+
+
+def closing() -> Iterator[str]:
+    """Nothing stands after the last line."""
+    yield from ()
+
+
+def dump(value: Any) -> str:
+    """Return JSON that every reader takes: no NaN, no half of a surrogate pair, no bytes."""
+    try:
+        text = _dump(value)
+    except ValueError:
+        text = _dump(_finite(value))
+    except RecursionError:
+        text = _dump(_shallow(value))
+    return storable(text)
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_as_text)
+
+
+def _as_text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _finite(value: Any) -> Any:
+    """Return a value with null where a number is none that JSON knows."""
+    if isinstance(value, Mapping):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _shallow(value: Any) -> Any:
+    """Return a row without what is nested more deeply than Python can write."""
+    if not isinstance(value, Mapping):
+        return TOO_DEEP
+    return {
+        key: TOO_DEEP if isinstance(each, list | dict) else _finite(each)
+        for key, each in value.items()
+    }

@@ -1,0 +1,245 @@
+"""Reads what an import brings: lines to objects, objects to checked columns.
+
+Whatever is wrong with a line is raised as `Refused`, with a sentence for the report.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from math import isfinite
+from typing import Any, NamedTuple
+
+from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS, SESSION_COLUMNS, Column
+from hermes_store.records.safe_text import clean, one_line, shorten, storable
+
+# Columns of lists and exports that are computed from others.
+_DERIVED = frozenset({"messages", "last_active", "preview", "_lineage_root_id"})
+_MOMENTS = frozenset({"started_at", "ended_at", "timestamp"})
+_ANY_JSON = frozenset({"content", "tool_calls"})
+_JSON_TEXT = frozenset({"reasoning_details", "codex_reasoning_items", "codex_message_items"})
+_SESSIONS = {column.name: column for column in SESSION_COLUMNS}
+_MESSAGES = {column.name: column for column in MESSAGE_COLUMNS}
+# Tools name themselves like this in what chat models are sent, and so in transcripts.
+_SPOKEN_NAME = "name"
+# What a message is called is up to the store; a file can only propose.
+_OWN = frozenset({"id", "session_id"})
+_INTEGERS = range(-(2**63), 2**63)
+
+
+class Refused(Exception):
+    """Why a line or session cannot be imported, as a sentence."""
+
+
+class Line(NamedTuple):
+    """A line of a file."""
+
+    number: int
+    text: str
+    is_last: bool
+
+
+@dataclass(slots=True)
+class Record:
+    """A session as it will be written."""
+
+    columns: dict[str, Any]
+    messages: list[dict[str, Any]]
+    unknown: set[str] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def id(self) -> str:
+        """The id of the session."""
+        return str(self.columns["id"])
+
+
+def parse(line: Line) -> dict[str, Any]:
+    """Return the object on a line."""
+    if storable(line.text) != line.text:
+        raise Refused(f"Line {line.number} is not UTF-8 text.")
+    try:
+        # JSON knows no NaN, but programs write it; there is no other value to take for it.
+        found = json.loads(line.text.removeprefix("\ufeff"), parse_constant=lambda _: None)
+    except ValueError as error:
+        if line.is_last and not line.text.endswith("\n"):
+            raise Refused(
+                f"Line {line.number} is cut off: the file ends in the middle of it."
+            ) from error
+        raise Refused(f"Line {line.number} is not JSON ({_reason(error)}).") from error
+    except RecursionError as error:
+        raise Refused(f"Line {line.number} is nested too deeply.") from error
+    if not isinstance(found, dict):
+        raise Refused(f"Line {line.number} is not a JSON object.")
+    return found
+
+
+def _reason(error: ValueError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg}, column {error.colno}"
+    return str(error)
+
+
+def shown(text: str, limit: int = 60) -> str:
+    """Return foreign text as a sentence may quote it."""
+    return shorten(clean(one_line(text)), limit)
+
+
+def as_json(value: Any) -> str:
+    """Return the stored form of a value from a file."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError as error:
+        raise Refused("It is nested too deeply.") from error
+
+
+# -- exports -----------------------------------------------------------------------------------
+
+
+def exported(found: Mapping[str, Any], line: int) -> Record:
+    """Return the session on a line of an export."""
+    session_id = found.get("id")
+    if not isinstance(session_id, str) or not session_id:
+        raise Refused(f"Line {line} has no session id.")
+    said = found.get("messages")
+    if not isinstance(said, list):
+        raise Refused(f"Line {line} has no list of messages.")
+    where = f"Line {line}"
+    columns = {
+        name: _checked(column, found[name], where)
+        for name, column in _SESSIONS.items()
+        if name in found and name != "model_config"
+    }
+    unknown = {name for name in found if name not in _SESSIONS and name not in _DERIVED}
+    record = Record(columns, [], unknown)
+    for place, message in enumerate(said, 1):
+        record.messages.append(_message(message, f"Message {place} of line {line}", unknown))
+    columns["source"] = columns.get("source") or "unknown"
+    if columns.get("started_at") is None:
+        if not record.messages:
+            raise Refused(f"Line {line} has no time at which the session started.")
+        columns["started_at"] = record.messages[0]["timestamp"]
+    columns["model_config"] = _model_config(found.get("model_config"), record)
+    return record
+
+
+def _model_config(value: Any, record: Record) -> str | None:
+    """Return the stored form; anything but an object breaks the lists of newer versions."""
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else as_json(value)
+    try:
+        if isinstance(json.loads(text, parse_constant=_no_number), dict):
+            return storable(text)
+    except (ValueError, RecursionError):
+        pass
+    record.notes.append("Its model_config is not a JSON object and was left out.")
+    return None
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _message(message: Any, where: str, unknown: set[str]) -> dict[str, Any]:
+    if not isinstance(message, dict):
+        raise Refused(f"{where} is not a JSON object.")
+    result = {
+        name: _checked(column, message.get(name), where)
+        for name, column in _MESSAGES.items()
+        if name not in _OWN
+    }
+    result["id"] = message.get("id")
+    if not result["role"]:
+        raise Refused(f"{where} has no role.")
+    if result["timestamp"] is None:
+        raise Refused(f"{where} has no timestamp.")
+    if result["tool_name"] is None and isinstance(message.get(_SPOKEN_NAME), str):
+        result["tool_name"] = storable(message[_SPOKEN_NAME])
+    unknown.update(
+        f"messages.{name}" for name in message if name not in _MESSAGES and name != _SPOKEN_NAME
+    )
+    return result
+
+
+def _checked(column: Column, value: Any, where: str) -> Any:
+    """Return a value of the type that a column is declared with."""
+    name = column.name
+    if value is None or name in _ANY_JSON:
+        return value
+    if name in _JSON_TEXT:
+        return value if isinstance(value, str) else as_json(value)
+    if name in _MOMENTS and isinstance(value, str):
+        return moment(value, where)
+    declared = column.declaration.split()[0]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if declared == "REAL" and is_number and isfinite(value):
+        return float(value)
+    if declared == "INTEGER" and is_number and value == value // 1 and int(value) in _INTEGERS:
+        return int(value)
+    if declared == "TEXT" and isinstance(value, str):
+        return storable(value)
+    kind = {"REAL": "a number", "INTEGER": "a whole number", "TEXT": "text"}[declared]
+    raise Refused(f"{where} has a {name} that is not {kind}.")
+
+
+def moment(text: str, where: str) -> float:
+    """Return the moment of an ISO date and time, local where it names no zone."""
+    try:
+        found = datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise Refused(f"{where} has a time that is none: '{shown(text)}'.") from None
+    return found
+
+
+# -- transcripts -------------------------------------------------------------------------------
+
+
+def transcript(lines: Iterable[Line], session_id: str) -> Record:
+    """Return the session of a transcript: what the gateway noted first, then its messages.
+
+    A last line that was cut off is left out. Any other fault refuses the whole session: with a
+    message missing, later ones could no longer be matched with those in the store.
+    """
+    if not session_id:
+        raise Refused("The name of a transcript is the id of its session, and this has none.")
+    record = Record({"id": storable(session_id), "source": "unknown"}, [])
+    for line in lines:
+        if not line.text.strip():
+            continue
+        try:
+            _take(record, parse(line), f"Line {line.number}")
+        except Refused as refusal:
+            if not line.is_last or line.text.endswith("\n"):
+                raise
+            record.notes.append(f"{refusal} It was left out.")
+    if "started_at" not in record.columns:
+        if not record.messages:
+            raise Refused("There is no message in it.")
+        record.columns["started_at"] = record.messages[0]["timestamp"]
+    return record
+
+
+def _take(record: Record, found: dict[str, Any], where: str) -> None:
+    if found.get("role") != "session_meta":
+        if found.get("timestamp") is None:
+            found = found | {"timestamp": _presumed(record)}
+        record.messages.append(_message(found, where, record.unknown))
+        return
+    if record.messages or "started_at" in record.columns:
+        return  # written again when a session was taken up again
+    for name, column in (("platform", "source"), ("model", "model")):
+        if isinstance(found.get(name), str) and found[name]:
+            record.columns[column] = storable(found[name])
+    if found.get("timestamp") is not None:
+        record.columns["started_at"] = _checked(_SESSIONS["started_at"], found["timestamp"], where)
+
+
+def _presumed(record: Record) -> float | None:
+    """Return the moment of a message that has none: not before the one in front of it."""
+    if record.messages:
+        return float(record.messages[-1]["timestamp"])
+    started: float | None = record.columns.get("started_at")
+    return started

@@ -1,0 +1,140 @@
+"""What the formats for people share: headings, facts, moments, tool calls.
+
+Every text that leaves here is harmless to a terminal; escaping for a format is the format's own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from hermes_store.records import sources, tool_calls
+from hermes_store.records.message_content import decode_json, readable
+from hermes_store.records.safe_text import clean, one_line
+from hermes_store.records.tool_calls import TOO_DEEP
+
+_ROLES = {"user": "You", "assistant": "Hermes", "tool": "Tool", "system": "System"}
+# Notes of the gateway to itself, not part of what was said.
+_UNSPOKEN = frozenset({"session_meta"})
+
+
+class Head(NamedTuple):
+    """What a table of contents says of a session."""
+
+    id: str
+    title: str | None
+    started_at: Any
+
+
+class Call(NamedTuple):
+    """A tool call: the tool's name and its arguments, laid out."""
+
+    name: str
+    arguments: str
+
+
+def line(value: Any) -> str:
+    """Return stored text on one line."""
+    return clean(one_line(str(value)))
+
+
+def heading(title: Any, session_id: Any) -> str:
+    """Return what a session is called: its title, or its id."""
+    return (line(title) if title else "") or line(session_id)
+
+
+def moment(value: Any) -> str:
+    """Return a stored moment as local time; what is none comes back as it is."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return _text(value)
+    try:
+        return datetime.fromtimestamp(value).astimezone().isoformat(" ", "seconds")
+    except (ValueError, OverflowError, OSError):
+        return str(value)
+
+
+def facts(row: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the facts of a session that are known, each with its name."""
+    found = [
+        ("Id", line(row["id"])),
+        ("Source", line(sources.describe(str(row["source"])).label)),
+        ("Model", _text(row.get("model"))),
+        ("Started", moment(row["started_at"])),
+        ("Ended", _ended(row)),
+        ("Messages", _text(row.get("message_count"))),
+        ("Tokens", _tokens(row)),
+        ("Cost", _cost(row)),
+        ("Parent", _text(row.get("parent_session_id"))),
+    ]
+    return [(name, value) for name, value in found if value]
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else line(value)
+
+
+def _ended(row: Mapping[str, Any]) -> str:
+    if row.get("ended_at") is None:
+        return ""
+    reason = _text(row.get("end_reason"))
+    return moment(row["ended_at"]) + (f" ({reason})" if reason else "")
+
+
+def _tokens(row: Mapping[str, Any]) -> str:
+    counts = [row.get("input_tokens"), row.get("output_tokens")]
+    if not any(counts) or not all(isinstance(each, int | None) for each in counts):
+        return ""
+    return f"{counts[0] or 0:,} in, {counts[1] or 0:,} out"
+
+
+def _cost(row: Mapping[str, Any]) -> str:
+    actual, estimated = row.get("actual_cost_usd"), row.get("estimated_cost_usd")
+    cost = estimated if actual is None else actual
+    if not cost or not isinstance(cost, int | float):
+        return ""
+    return f"${cost:.4f}" + (" (estimated)" if actual is None else "")
+
+
+def is_spoken(message: Mapping[str, Any]) -> bool:
+    """Tell whether a message is part of what a person would call the conversation."""
+    return message["role"] not in _UNSPOKEN
+
+
+def speaker(message: Mapping[str, Any]) -> str:
+    """Return who speaks in a message; a tool with its name."""
+    role = line(message["role"])
+    name = message.get("tool_name")
+    return _ROLES.get(role, role or "Unknown") + (f" {line(name)}" if name else "")
+
+
+def words(message: Mapping[str, Any]) -> str:
+    """Return the text of a message."""
+    try:
+        return clean(readable(message["content"]))
+    except RecursionError:
+        return TOO_DEEP
+
+
+def reasoning(message: Mapping[str, Any]) -> str:
+    """Return what a model thought before it answered, where that was kept."""
+    found = message.get("reasoning") or message.get("reasoning_content") or ""
+    return clean(str(found)).strip()
+
+
+def calls(message: Mapping[str, Any]) -> list[Call]:
+    """Return the tool calls of a message."""
+    return [
+        Call(line(call.name or "unknown"), _laid_out(decode_json(call.arguments)))
+        for call in tool_calls.parse(message.get("tool_calls"))
+    ]
+
+
+def _laid_out(value: Any) -> str:
+    if isinstance(value, str):
+        return clean(value)
+    try:
+        return clean(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+    except RecursionError:
+        return TOO_DEEP

@@ -1,0 +1,59 @@
+"""The line at the top of the browser: which database, how many conversations, how many hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from textual.content import Content
+
+from hermes_store.records.listing import Hidden
+from hermes_store.records.safe_text import clean
+from hermes_tui.presentation.fit_text import short_path
+
+WIDE, WIDEST = 72, 100
+"""Columns from which the path, and every reason for hiding, have room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the header tells."""
+
+    database: Path
+    conversations: int
+    complete: bool
+    """Whether all conversations have been counted."""
+    selected: int = 0
+    hidden: Mapping[Hidden, int] = field(default_factory=dict)
+    search: str | None = None
+    """How much a search found; None without a search."""
+    demo: bool = False
+    read_only: bool = False
+
+
+def content(header: Header, width: int) -> Content:
+    """Return the header for a width."""
+    number = f"{header.conversations:,}" + ("" if header.complete else "+")
+    noun = "conversation" if number == "1" else "conversations"
+    wide = width >= WIDE
+    parts: list[tuple[str, str] | str] = []
+    if wide or header.search is None:
+        parts.append((" Hermes sessions " if wide else " Hermes ", "$primary bold"))
+    if header.demo:
+        parts.append((" demo ", "$warning bold"))
+    elif wide:
+        parts.append((f" {clean(short_path(header.database))} ", "$foreground-muted"))
+    found = header.search if not wide else None
+    parts.append(f" {found}" if found is not None else f"  {number} {noun}")
+    if header.selected:
+        parts.append((f"  {header.selected:,} selected", "$accent bold"))
+    if header.hidden:
+        counts = " · ".join(f"{n:,} {kind.value}" for kind, n in header.hidden.items())
+        total = sum(header.hidden.values())
+        long = f"   +{total:,} hidden: {counts}"
+        shown = long if width >= WIDEST else f"  +{total:,} hidden"
+        parts.append((shown, "$foreground-muted"))
+    if header.read_only:
+        parts.append(("   read-only", "$warning"))
+    return Content.assemble(*parts)

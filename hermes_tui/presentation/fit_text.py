@@ -1,0 +1,61 @@
+"""Stored text on screen: made harmless, measured in columns, and cut to fit."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from hermes_store.records.safe_text import clean, one_line
+
+# Characters that take one column each, which most text consists of. Anything else is measured
+# with rich's tables; loading them takes a few milliseconds that a plain list can do without.
+_NARROW = re.compile("[\x20-\x7e\xa0-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2500-\u25ff]*")
+_NUMBERED = re.compile(r" #\d+$")
+
+
+def plain(value: object) -> str:
+    """Return stored text on one line, harmless to a terminal."""
+    return clean(one_line(str(value)))
+
+
+def cell_width(text: str) -> int:
+    """Return how many columns a text takes on a terminal."""
+    if _NARROW.fullmatch(text):
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def fit(text: str, columns: int, *, pad: bool = True) -> str:
+    """Cut a text to so many columns, marking the cut, and fill it up with spaces."""
+    if columns <= 0:
+        return ""
+    if cell_width(text) > columns:
+        text = _cut(text, columns - 1).rstrip() + "…"
+    return text + " " * (columns - cell_width(text)) if pad else text
+
+
+def _cut(text: str, columns: int) -> str:
+    if _NARROW.fullmatch(text):
+        return text[:columns]
+    from rich.cells import set_cell_size
+
+    return set_cell_size(text, columns)
+
+
+def fit_title(title: str, width: int) -> str:
+    """Cut a title to a width; the number of a continuation, "name #3", is never what goes."""
+    numbered = _NUMBERED.search(title)
+    if numbered is None or cell_width(title) <= width or len(numbered[0]) + 6 > width:
+        return fit(title, width)
+    base = fit(title[: numbered.start()], width - len(numbered[0])).rstrip()
+    return fit(base + numbered[0], width)
+
+
+def short_path(path: Path) -> str:
+    """Return a path as people write it, the home folder as ~."""
+    try:
+        return f"~/{path.expanduser().relative_to(Path.home())}"
+    except ValueError:
+        return str(path)
