@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from hermes_store.records.listing import Hidden, ListRow
 from hermes_store.store import Store
 from hermes_tui.app import HermesApp
 from hermes_tui.browse import session_list
+from hermes_tui.browse.list_pane import ListPane
+from hermes_tui.first_rows import HEAD
 from hermes_tui.start_options import Choice, State
 from tests.support import add
 from tests.tui import stock
@@ -114,6 +116,32 @@ def test_only_rows_in_sight_are_read(sample: Path, monkeypatch: pytest.MonkeyPat
         assert len(asked) <= 2 * most
 
     drive(make_app(sample), script)
+
+
+def test_the_list_fills_however_often_others_write(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write that is noticed in the middle of each pass keeps none of them from its end."""
+    names = [f"s{number:03}" for number in range(2 * HEAD)]
+    stock.several(path, *names)
+    read = Lists.entries
+    interruptions: list[int] = []
+    app = make_app(path)
+
+    def interrupted(self: Lists, *given: Any, **named: Any) -> Iterator[Any]:
+        for place, entry in enumerate(read(self, *given, **named)):
+            if place == HEAD and len(interruptions) < 5:
+                interruptions.append(place)
+                app.call_from_thread(app.query_one(ListPane).refresh_list)
+            yield entry
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: len(listed(pilot)) == len(names), "the whole list")
+        await until(pilot, lambda: len(interruptions) == 5, "a pass for what came meanwhile")
+        assert listed(pilot) == names[::-1]
+
+    monkeypatch.setattr(Lists, "entries", interrupted)
+    drive(app, script)
 
 
 def test_hidden_ones_are_counted_and_one_key_away(sample: Path) -> None:
