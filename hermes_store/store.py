@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Self
 
 from hermes_store.config import paths
 from hermes_store.engines.base import Capabilities, Progress, Synchronous
-from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.session_database import Database
 
 if TYPE_CHECKING:
     from hermes_store.browse.api import Lists, Transcripts
     from hermes_store.engines.sqlite.side_index import SideIndex
-    from hermes_store.engines.sqlite.sidecar import Sidecar
+    from hermes_store.engines.sqlite.sidecar_database import Sidecar
     from hermes_store.marks.marks import Marks
     from hermes_store.marks.saved_searches import SavedSearches
     from hermes_store.search.api import MessageSearch, Recall
@@ -106,7 +106,7 @@ class Store:
 
     @cached_property
     def _sidecar(self) -> Sidecar:
-        from hermes_store.engines.sqlite.sidecar import Sidecar
+        from hermes_store.engines.sqlite.sidecar_database import Sidecar
 
         return Sidecar(self.database.path, read_only=self.database.read_only)
 

@@ -50,15 +50,15 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.engines.sqlite",
         "SQLite files, schema, migrations, full-text indexes, the files beside the database",
-        """schema trigger_fingerprint fulltext session_activity session_activity_view
-        file_capabilities error_translation transaction file checkpoint durability
-        writer_queue migrations database tokenizer side_index sidecar watch""",
+        """schema trigger_fingerprint fulltext session_activity session_activity_temp_view
+        file_capabilities error_translation transaction sqlite_file checkpoint durability
+        writer_queue migrations session_database tokenizer side_index sidecar_database watch""",
     ),
     _row(
         "hermes_store.sessions",
         "sessions, messages, titles, lineage, compression, branches",
-        """key_values session_files session_rows lineage messages titles in_use child_session
-        compression branches undo api""",
+        """key_values session_files session_rows lineage messages titles in_use
+        start_child_session compression branches undo api""",
     ),
     _row(
         "hermes_store.search",
@@ -104,7 +104,7 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.upkeep",
         "prune, statistics, insights, optimise, doctor, repair",
-        "statistics insights prune_filter prune optimize auto_prune doctor repair api",
+        "statistics insights prune_plan prune optimize auto_prune doctor repair api",
     ),
     _row(
         "hermes_store",
@@ -131,7 +131,7 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_tui",
         "the way from screens to the store; private parts of Textual",
-        "access textual_private",
+        "store_access textual_private",
     ),
     _row("hermes_tui.transcript", "a whole conversation to read", "layout view"),
     _row(
@@ -142,14 +142,14 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_tui.browse",
         "the main screen: search, list and reading pane",
-        """completion search_field search_pane session_list lineage_tree list_pane reading_pane
-        changes key_hints waiting_action screen""",
+        """completion search_field search_pane session_list_widget lineage_tree list_pane
+        reading_pane change_conversations key_hints waiting_action screen""",
     ),
     _row(
         "hermes_tui.chat",
         "the chat: screen, turn loop, provider, slash commands, titles, summaries",
         """streamed_reply errors endpoint_settings error_translation provider slash_syntax
-        summaries auto_title turn_loop conversation_queue slash_commands key_hints prompt
+        summaries auto_title turn_loop conversation_queue slash_commands key_hints input_field
         conversation_pane screen""",
     ),
     _row(
@@ -168,7 +168,7 @@ HOUSE: tuple[Row, ...] = (
         "one module for each verb, named as the verb",
         """archive config delete doctor export import_ insights list optimize pin prune recall
         rename search show stats tag trash restore tree unarchive unpin untag chat resume
-        browse verbs completions main""",
+        browse verb_table completions main""",
     ),
     _row("hermes_tui", "the command", "__main__"),
 )

@@ -15,13 +15,13 @@ from pathlib import Path
 from textual.worker import WorkerCancelled
 
 from hermes_store.config.settings import Config, ModelConfig
-from hermes_tui.access import Access
 from hermes_tui.app import HermesApp
-from hermes_tui.chat.prompt import Prompt
+from hermes_tui.chat.input_field import Prompt
 from hermes_tui.cli.common.builtin_chat import conversation_maker
 from hermes_tui.demo.model_server import DemoServer
 from hermes_tui.demo.sample_sessions import create
 from hermes_tui.start_options import Opening
+from hermes_tui.store_access import Access
 
 NOW = 1_790_000_000.0
 HERE = Path(__file__).resolve().parent

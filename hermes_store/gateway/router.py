@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hermes_store.config.settings import Config, GatewayConfig
-from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import TitleError, TitleTaken
 from hermes_store.gateway import before_reset, open_sessions, reset_policy, title_command

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput
 from hermes_store.gateway import file_lock

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
-from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.gateway import routing_file
 from hermes_store.gateway.transcript_files import ENDING, Transcripts

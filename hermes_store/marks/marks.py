@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from hermes_store.engines.sqlite.database import Database
-from hermes_store.engines.sqlite.sidecar import Sidecar
+from hermes_store.engines.sqlite.session_database import Database
+from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput, SessionNotFound
 from hermes_store.records.marks import SessionMarks

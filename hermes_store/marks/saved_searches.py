@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from hermes_store.engines.sqlite.sidecar import Sidecar
+from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.errors import InvalidInput
 from hermes_store.records.marks import SavedSearch
 from hermes_store.records.safe_text import one_line, storable

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.side_index import SideIndex
 from hermes_store.records.recall import Recalled
 from hermes_store.records.search import Request, SearchResult

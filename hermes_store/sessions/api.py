@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.errors import SessionNotFound, TitleError, TitleTaken
 from hermes_store.records.message import Message
 from hermes_store.records.relation_to_parent import Edge

@@ -6,7 +6,7 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.session import Session
-from hermes_store.sessions import child_session, session_rows, titles
+from hermes_store.sessions import session_rows, start_child_session, titles
 
 BRANCH_TITLE = "branch"
 """What the branches of a session without a title are called, as in Hermes Agent."""
@@ -26,16 +26,18 @@ def branch(
     the next one of its lineage.
     """
     old = session_rows.get(tx, session_id)
-    child_session.check_moment(now)
-    child_session.refuse_held(tx, session_id, now)
-    turns = child_session.turns_of(tx, session_id)
+    start_child_session.check_moment(now)
+    start_child_session.refuse_held(tx, session_id, now)
+    turns = start_child_session.turns_of(tx, session_id)
     if not turns:
         raise InvalidInput(f"Session {session_id} has no messages yet that could be branched off.")
     if old.ended_at is None or old.end_reason not in ("compression", "branched"):
-        child_session.end(tx, session_id, "branched", now)
-    copied = child_session.begin(tx, old, new_id, now, Edge.BRANCH)
-    child_session.inherit(tx, old.id, copied, (*child_session.PROMPT, *child_session.PLACE))
-    child_session.copy(tx, old.id, copied, turns)
+        start_child_session.end(tx, session_id, "branched", now)
+    copied = start_child_session.begin(tx, old, new_id, now, Edge.BRANCH)
+    start_child_session.inherit(
+        tx, old.id, copied, (*start_child_session.PROMPT, *start_child_session.PLACE)
+    )
+    start_child_session.copy(tx, old.id, copied, turns)
     name = titles.sanitize(title) or titles.next_in_lineage(tx, old.title or BRANCH_TITLE)
     titles.assign(tx, copied, name)
     return session_rows.get(tx, copied)

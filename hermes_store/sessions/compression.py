@@ -21,7 +21,7 @@ from hermes_store.errors import InvalidInput
 from hermes_store.records import message_content
 from hermes_store.records.message import SUMMARY_MARK
 from hermes_store.records.session import Session
-from hermes_store.sessions import child_session, messages, session_rows, titles
+from hermes_store.sessions import messages, session_rows, start_child_session, titles
 
 
 def compress(
@@ -41,14 +41,14 @@ def compress(
     SessionInUse if somebody else was faster or is at work on it.
     """
     old = session_rows.get(tx, session_id)
-    child_session.check_moment(now)
+    start_child_session.check_moment(now)
     if not summary.strip():
         raise InvalidInput(f"The summary of session {session_id} is empty; nothing was changed.")
     if keep_last < 0:
         raise InvalidInput(f"{keep_last} messages cannot be kept; say 0 or more.")
-    child_session.refuse_held(tx, session_id, now)
-    child_session.refuse_continued(tx, old)
-    turns = child_session.turns_of(tx, session_id)
+    start_child_session.refuse_held(tx, session_id, now)
+    start_child_session.refuse_continued(tx, old)
+    turns = start_child_session.turns_of(tx, session_id)
     if summarised_to is not None:
         keep_last = max(keep_last, sum(turn.message_id > summarised_to for turn in turns))
     kept = turns[cut(turns, keep_last) :]
@@ -58,20 +58,23 @@ def compress(
             "messages would be kept."
         )
     _keep_branches(tx, session_id)
-    child_session.end(tx, session_id, "compression", now)
-    continued = child_session.begin(tx, old, new_id, now, None)
-    child_session.inherit(
-        tx, old.id, continued, (*child_session.PROMPT, *child_session.PLACE, *child_session.CHAT)
+    start_child_session.end(tx, session_id, "compression", now)
+    continued = start_child_session.begin(tx, old, new_id, now, None)
+    start_child_session.inherit(
+        tx,
+        old.id,
+        continued,
+        (*start_child_session.PROMPT, *start_child_session.PLACE, *start_child_session.CHAT),
     )
     moment = min((turn.timestamp for turn in kept), default=now)
     messages.append(tx, continued, {"role": "user", "content": _marked(summary)}, moment)
-    child_session.copy(tx, old.id, continued, kept)
+    start_child_session.copy(tx, old.id, continued, kept)
     if old.title is not None:
         titles.assign(tx, continued, titles.next_in_lineage(tx, old.title))
     return session_rows.get(tx, continued)
 
 
-def cut(turns: Sequence[child_session.Turn], keep_last: int) -> int:
+def cut(turns: Sequence[start_child_session.Turn], keep_last: int) -> int:
     """Return where the kept turns begin, so that no answer of a tool loses its question."""
     place = max(0, len(turns) - keep_last)
     asked = {call: at for at, turn in enumerate(turns) for call in turn.calls}
@@ -85,7 +88,7 @@ def cut(turns: Sequence[child_session.Turn], keep_last: int) -> int:
     return place
 
 
-def _before_tools(turns: Sequence[child_session.Turn], place: int) -> int:
+def _before_tools(turns: Sequence[start_child_session.Turn], place: int) -> int:
     """Return the message that the tools at a place answer, the first of them if there is none."""
     while place > 0 and turns[place].role == "tool":
         place -= 1

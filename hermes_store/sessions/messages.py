@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 
 from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS
-from hermes_store.engines.sqlite.session_activity_view import shown_messages
+from hermes_store.engines.sqlite.session_activity_temp_view import shown_messages
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput, SessionInUse, SessionNotFound
 from hermes_store.records import message_content as contents

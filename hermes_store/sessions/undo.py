@@ -7,7 +7,7 @@ import time
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput
 from hermes_store.records.message import SUMMARY_MARK
-from hermes_store.sessions import child_session, lineage, messages, session_rows
+from hermes_store.sessions import lineage, messages, session_rows, start_child_session
 
 
 def undo_exchange(tx: Transaction, session_id: str, *, answer_only: bool = False) -> int:
@@ -16,8 +16,8 @@ def undo_exchange(tx: Transaction, session_id: str, *, answer_only: bool = False
     With `answer_only`, only what followed. Newer files keep such messages, marked as rewound.
     """
     session = session_rows.get(tx, session_id)
-    child_session.refuse_held(tx, session_id, time.time())
-    child_session.refuse_continued(tx, session)
+    start_child_session.refuse_held(tx, session_id, time.time())
+    start_child_session.refuse_continued(tx, session)
     last = tx.value(
         f"SELECT MAX(m.id) FROM messages m WHERE m.session_id = ? AND m.role = 'user' "
         f"AND {messages.visible(tx)}",
@@ -26,7 +26,7 @@ def undo_exchange(tx: Transaction, session_id: str, *, answer_only: bool = False
     if last is None or _is_summary(tx, session_id, last):
         raise InvalidInput(f"Session {session_id} has nothing left that could be taken back.")
     first = last + 1 if answer_only else last
-    gone = child_session.turns_of(tx, session_id, first)
+    gone = start_child_session.turns_of(tx, session_id, first)
     if tx.caps.has_message("active"):
         _rewind(tx, session_id, first)
     else:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
-from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.records.transfer import ImportReport
 from hermes_store.sessions import messages, session_rows
 from hermes_store.transfer import import_file

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 from hermes_store.browse import recent_sessions
-from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.errors import InvalidInput, SessionNotFound
 from hermes_store.sessions import messages, session_rows
 from hermes_store.transfer import export_html, export_jsonl, export_markdown, output_file

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
-from hermes_store.engines.sqlite.database import Database
-from hermes_store.engines.sqlite.sidecar import Sidecar
+from hermes_store.engines.sqlite.session_database import Database
+from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import DatabaseCorrupt, DatabaseError
 from hermes_store.sessions import session_rows

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from hermes_store.engines.sqlite.database import Database
-from hermes_store.engines.sqlite.sidecar import Sidecar
+from hermes_store.engines.sqlite.session_database import Database
+from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.marks import marks
 from hermes_store.records.trash import Purged

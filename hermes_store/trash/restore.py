@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from hermes_store.engines.sqlite.database import Database
-from hermes_store.engines.sqlite.sidecar import Sidecar
+from hermes_store.engines.sqlite.session_database import Database
+from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import NotInTrash, SessionInUse
 from hermes_store.records.trash import Remark, RestoreReport

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hermes_store.engines.sqlite.sidecar import Sidecar
+from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import AmbiguousSession, NotInTrash
 from hermes_store.records.trash import Purged, TrashBatch, TrashedSession

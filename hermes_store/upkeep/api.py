@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hermes_store.config.settings import Config
 from hermes_store.engines.base import Progress
-from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.records.prune import PruneFilter, PrunePlan
 from hermes_store.records.statistics import Insights, ModelUsage, SessionUsage, Stats
 from hermes_store.records.trash import Deleted

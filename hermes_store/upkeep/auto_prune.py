@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.errors import StoreError
 from hermes_store.records.upkeep_reports import MaintenanceReport
 from hermes_store.sessions import key_values, session_files

@@ -22,8 +22,8 @@ from hermes_store.records.trash import Deleted, Remark
 from hermes_store.search.field_conditions import MarkSource
 from hermes_store.sessions import in_use, lineage
 from hermes_store.trash import delete_from_database
-from hermes_store.upkeep import prune_filter
-from hermes_store.upkeep.prune_filter import Family
+from hermes_store.upkeep import prune_plan
+from hermes_store.upkeep.prune_plan import Family
 
 DAY = 86_400
 
@@ -88,11 +88,11 @@ def plan(
 
     Nothing is changed. `marks` knows pins, archived ones and tags that are not in the file.
     """
-    everything = prune_filter.load(tx)
+    everything = prune_plan.load(tx)
     found = [family for family in everything.values() if _fits(family, chosen, now)]
     if chosen.where.strip():
-        wanted = prune_filter.Where(tx, everything, now, marks).matching(
-            prune_filter.parsed(chosen.where)
+        wanted = prune_plan.Where(tx, everything, now, marks).matching(
+            prune_plan.parsed(chosen.where)
         )
         found = [family for family in found if family.root.id in wanted]
     protected = _protected(tx, chosen, marks)

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from hermes_store.engines.sqlite import schema
-from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.upkeep_reports import Repair
 from hermes_store.upkeep.doctor import holders

@@ -9,7 +9,7 @@ from textual.widget import Widget
 from hermes_tui import actions
 from hermes_tui.actions import Scope
 from hermes_tui.browse.lineage_tree import LineageTree
-from hermes_tui.browse.session_list import SessionList
+from hermes_tui.browse.session_list_widget import SessionList
 from hermes_tui.transcript.view import Transcript
 from hermes_tui.widgets.status_bar import Hint
 

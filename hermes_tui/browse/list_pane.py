@@ -18,14 +18,14 @@ from hermes_store.records.listing import Entry, Grouping, Hidden, ListRow, Sort,
 from hermes_store.records.safe_text import clean
 from hermes_store.records.session import Lineage
 from hermes_store.store import Store
-from hermes_tui.access import Access, Answer, Failed, Stopped
 from hermes_tui.actions import Scope, bindings
 from hermes_tui.browse.search_pane import Found
-from hermes_tui.browse.session_list import RowsWanted, SessionList
+from hermes_tui.browse.session_list_widget import RowsWanted, SessionList
 from hermes_tui.first_rows import FIRST_ROWS, Head, read_head
 from hermes_tui.presentation import empty_list, lineage_lines
 from hermes_tui.presentation.browser_header import Header
 from hermes_tui.start_options import Opening
+from hermes_tui.store_access import Access, Answer, Failed, Stopped
 from hermes_tui.widgets.notice import Notice
 
 RETRY_SECONDS = 1.0

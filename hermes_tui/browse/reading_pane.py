@@ -23,11 +23,11 @@ from hermes_store.records.session import Lineage
 from hermes_store.records.transcript import Outline
 from hermes_store.sessions.session_files import session_files
 from hermes_store.store import Store
-from hermes_tui.access import Access, Answer, Failed, Stopped
 from hermes_tui.browse.lineage_tree import LineageTree
-from hermes_tui.browse.session_list import Target
+from hermes_tui.browse.session_list_widget import Target
 from hermes_tui.presentation import lineage_lines, session_details
 from hermes_tui.start_options import Opening
+from hermes_tui.store_access import Access, Answer, Failed, Stopped
 from hermes_tui.transcript.view import Transcript
 from hermes_tui.widgets.notice import Notice
 

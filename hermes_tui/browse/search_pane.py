@@ -19,9 +19,9 @@ from hermes_store.records.listing import ListRow
 from hermes_store.records.safe_text import clean
 from hermes_store.records.search import Hit, Order, Request, SearchResult
 from hermes_store.store import Store
-from hermes_tui.access import Access, Answer, Failed, Stopped
 from hermes_tui.browse.search_field import Known, SearchField
 from hermes_tui.presentation import search_results
+from hermes_tui.store_access import Access, Answer, Failed, Stopped
 
 PAGE = 24
 """Conversations that a search returns at first; more when the end of the list comes near."""

@@ -18,10 +18,10 @@ from hermes_store.records.recap import Recap
 from hermes_store.records.session import Session
 from hermes_store.records.transcript import Outline
 from hermes_store.store import Store
-from hermes_tui.access import Access, Answer, Failed, Stopped
 from hermes_tui.chat.streamed_reply import Delta
 from hermes_tui.presentation import session_details
 from hermes_tui.start_options import Opening
+from hermes_tui.store_access import Access, Answer, Failed, Stopped
 from hermes_tui.transcript.view import Transcript
 from hermes_tui.widgets.notice import Notice
 

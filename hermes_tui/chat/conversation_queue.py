@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from textual.dom import DOMNode
 
-from hermes_tui.access import Access, Answer, Stopped
 from hermes_tui.chat.turn_loop import Conversation
+from hermes_tui.store_access import Access, Answer, Stopped
 
 Value = TypeVar("Value")
 Open = Callable[[str | None], Conversation]

@@ -22,17 +22,17 @@ from textual.widgets import Static, TextArea
 from hermes_store.errors import InvalidInput, StoreError
 from hermes_store.records.safe_text import clean
 from hermes_store.records.session import Session
-from hermes_tui.access import Access, Answer, Failed, Stopped
 from hermes_tui.chat import slash_syntax
 from hermes_tui.chat.conversation_pane import ConversationPane, Heard
 from hermes_tui.chat.conversation_queue import ConversationQueue, Open
+from hermes_tui.chat.input_field import Prompt
 from hermes_tui.chat.key_hints import hints
-from hermes_tui.chat.prompt import Prompt
 from hermes_tui.chat.slash_commands import Commands
 from hermes_tui.chat.turn_loop import Conversation, Turn
 from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.themes import styles_folder
 from hermes_tui.start_options import Choice, Opening, State
+from hermes_tui.store_access import Access, Answer, Failed, Stopped
 from hermes_tui.widgets.notice import Notice
 from hermes_tui.widgets.status_bar import StatusBar
 

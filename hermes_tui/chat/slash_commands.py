@@ -11,10 +11,10 @@ from textual.widget import Widget
 
 from hermes_store.records.session import Session
 from hermes_store.store import Store
-from hermes_tui.access import Access, Answer, Failed, Stopped
 from hermes_tui.chat.conversation_queue import ConversationQueue
 from hermes_tui.chat.turn_loop import Conversation
 from hermes_tui.presentation.numbers import plural
+from hermes_tui.store_access import Access, Answer, Failed, Stopped
 from hermes_tui.widgets.notice import Notice
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from hermes_store.config import paths
 from hermes_store.errors import StoreError
-from hermes_tui.cli import verbs
+from hermes_tui.cli import verb_table
 from hermes_tui.cli.common.context import Context
 from hermes_tui.presentation.fit_text import plain
 
@@ -119,7 +119,7 @@ def _tree(command: str) -> argparse.ArgumentParser:
 
     root = argparse.ArgumentParser(prog=command)
     root.add_argument("--version", "-V", action="store_true", help="print the version")
-    verbs.describe_resuming(root)
+    verb_table.describe_resuming(root)
     _offer(root)
     commands = root.add_subparsers()
     if command == _HERMES:
@@ -127,18 +127,18 @@ def _tree(command: str) -> argparse.ArgumentParser:
         _add(commands, "insights")
     else:
         below = commands
-    for name in verbs.VERBS:
+    for name in verb_table.VERBS:
         _add(below, name)
     talk = commands.add_parser("chat", help="talk to a model")
     chat.describe(talk)
-    verbs.describe_resuming(talk)
+    verb_table.describe_resuming(talk)
     _offer(talk)
     return root
 
 
 def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str) -> None:
-    parser = commands.add_parser(name, help=verbs.VERBS[name].about)
-    verbs.describe(name, parser)
+    parser = commands.add_parser(name, help=verb_table.VERBS[name].about)
+    verb_table.describe(name, parser)
     _offer(parser, searching=name in _SEARCHING)
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from hermes_store.errors import BadFile, InvalidInput, StoreError, TitleError
 from hermes_store.version import __version__
-from hermes_tui.cli import verbs
+from hermes_tui.cli import verb_table
 from hermes_tui.cli.common import context as surroundings
 from hermes_tui.cli.common.output import complain
-from hermes_tui.cli.verbs import EXAMPLES, VERBS
+from hermes_tui.cli.verb_table import EXAMPLES, VERBS
 
 DONE, REFUSED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -94,7 +94,7 @@ def _overview() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", "-V", action="store_true", help="print the version")
-    verbs.describe_resuming(parser)
+    verb_table.describe_resuming(parser)
     commands = parser.add_argument_group("commands")
     commands.add_argument("sessions", nargs="?", help="everything about sessions; try sessions -h")
     commands.add_argument("chat", nargs="?", help="talk to a model; try chat -h")
@@ -123,7 +123,7 @@ def _verb(name: str, usage: str, arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog=usage, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    module = verbs.describe(name, parser)
+    module = verb_table.describe(name, parser)
     options, unknown = parser.parse_known_args(arguments)
     if unknown and not hasattr(options, "query"):
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")

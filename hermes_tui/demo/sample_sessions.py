@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.sources import KNOWN

@@ -16,8 +16,8 @@ from textual.widgets import Button, Input, Static
 from hermes_store.errors import StoreError
 from hermes_store.records.safe_text import clean
 from hermes_store.store import Store
-from hermes_tui.access import Access, Answer, Failed, Stopped
 from hermes_tui.presentation.themes import styles_folder
+from hermes_tui.store_access import Access, Answer, Failed, Stopped
 from hermes_tui.widgets.text_field import Field
 
 SHEET = styles_folder() / "dialogs.tcss"

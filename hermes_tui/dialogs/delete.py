@@ -12,9 +12,9 @@ from textual.widgets import Button, RadioSet, Static
 from hermes_store.records.safe_text import clean, shorten
 from hermes_store.records.trash import Weight
 from hermes_store.store import Store
-from hermes_tui.access import Access, Answer, Stopped
 from hermes_tui.dialogs.base import Dialog
 from hermes_tui.presentation.numbers import byte_size, plural
+from hermes_tui.store_access import Access, Answer, Stopped
 from hermes_tui.widgets.checkboxes import Option
 
 NAMES = 6

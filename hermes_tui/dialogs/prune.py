@@ -13,12 +13,12 @@ from hermes_store.errors import InvalidInput, StoreError
 from hermes_store.records.prune import PruneFilter, PrunePlan, PruneRow
 from hermes_store.records.safe_text import clean
 from hermes_store.records.sources import describe, known_name
-from hermes_tui.access import Access, Answer
 from hermes_tui.dialogs.base import Dialog
 from hermes_tui.presentation.fit_text import fit, plain
 from hermes_tui.presentation.numbers import byte_size, plural, short_number
 from hermes_tui.presentation.styled_line import Line
 from hermes_tui.presentation.times import age
+from hermes_tui.store_access import Access, Answer
 from hermes_tui.widgets.checkboxes import Tick
 from hermes_tui.widgets.text_field import Field
 from hermes_tui.widgets.virtual_list import VirtualList

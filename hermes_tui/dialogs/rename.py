@@ -12,8 +12,8 @@ from textual.widgets import Button, Input, Static
 from hermes_store.records.safe_text import clean
 from hermes_store.records.session import TitleAdvice
 from hermes_store.sessions.titles import MAX_LENGTH
-from hermes_tui.access import Access, Answer
 from hermes_tui.dialogs.base import Dialog
+from hermes_tui.store_access import Access, Answer
 from hermes_tui.widgets.text_field import Field
 
 

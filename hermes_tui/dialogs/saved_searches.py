@@ -11,10 +11,10 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
 from hermes_store.records.marks import SavedSearch
-from hermes_tui.access import Access, Answer
 from hermes_tui.dialogs.base import Dialog
 from hermes_tui.presentation.fit_text import fit, plain
 from hermes_tui.presentation.styled_line import Line
+from hermes_tui.store_access import Access, Answer
 from hermes_tui.widgets.text_field import Field
 from hermes_tui.widgets.virtual_list import VirtualList
 

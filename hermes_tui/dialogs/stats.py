@@ -14,12 +14,12 @@ from textual.widgets import Button, Static
 
 from hermes_store.records.sources import describe
 from hermes_store.records.statistics import WEEKDAYS, Insights, Stats
-from hermes_tui.access import Access, Answer
 from hermes_tui.dialogs.base import Dialog
 from hermes_tui.presentation.charts import bar, sparkline
 from hermes_tui.presentation.fit_text import fit, plain
 from hermes_tui.presentation.numbers import byte_size, plural
 from hermes_tui.presentation.times import duration
+from hermes_tui.store_access import Access, Answer
 
 SPANS = (7, 30, 90, 365)
 NAME = 26

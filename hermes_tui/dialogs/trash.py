@@ -11,12 +11,12 @@ from textual.widget import Widget
 from textual.widgets import Button, Static
 
 from hermes_store.records.trash import TrashBatch
-from hermes_tui.access import Access, Answer
 from hermes_tui.dialogs.base import Confirm, Dialog
 from hermes_tui.presentation.fit_text import fit, plain
 from hermes_tui.presentation.numbers import byte_size, plural
 from hermes_tui.presentation.styled_line import Line
 from hermes_tui.presentation.times import age
+from hermes_tui.store_access import Access, Answer
 from hermes_tui.widgets.virtual_list import VirtualList
 
 

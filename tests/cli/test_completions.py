@@ -13,7 +13,7 @@ import pytest
 
 from hermes_store import SessionDB
 from hermes_tui.cli.completions import KINDS, SESSIONS, SHELLS
-from hermes_tui.cli.verbs import VERBS
+from hermes_tui.cli.verb_table import VERBS
 from tests.cli.command import PATIENCE, environment, hermes
 
 COMMANDS = Path(sys.executable).parent

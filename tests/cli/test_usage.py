@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_tui.cli.verbs import VERBS
+from hermes_tui.cli.verb_table import VERBS
 from tests.cli.command import hermes
 
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from hermes_store import SessionDB
-from hermes_store.engines.sqlite.sidecar import path_for
+from hermes_store.engines.sqlite.sidecar_database import path_for
 from tests.support import add, raw
 
 MARK = "PWNED"

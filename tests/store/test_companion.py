@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from hermes_store import SessionDB, Store
-from hermes_store.engines.sqlite.sidecar import VERSION, Sidecar
+from hermes_store.engines.sqlite.sidecar_database import VERSION, Sidecar
 from hermes_store.errors import DatabaseCorrupt, DatabaseReadOnly, InvalidInput, StoreError
 from hermes_store.marks.saved_searches import SavedSearches
 from tests import rights
@@ -178,7 +178,7 @@ def test_a_file_that_is_no_database_is_set_aside(
     for number in (1, 2):
         beside.write_bytes(b"not a database at all, but long enough to be read as one " * 20)
         companion = Sidecar(path)
-        with caplog.at_level(logging.WARNING, "hermes_store.engines.sqlite.sidecar"):
+        with caplog.at_level(logging.WARNING, "hermes_store.engines.sqlite.sidecar_database"):
             assert SavedSearches(companion).list() == ()
         assert f"companion.broken-{number}" in caplog.text
         assert beside.with_name(f"state.db.companion.broken-{number}").read_bytes()[:3] == b"not"

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.engines.sqlite import checkpoint, database, file, writer_queue
-from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite import checkpoint, session_database, sqlite_file, writer_queue
+from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.errors import DatabaseLocked, DatabaseReadOnly, DatabaseUnreadable, StoreError
 from tests.store import processes
 from tests.support import LONG_AGO, add
@@ -182,8 +182,8 @@ def test_a_lock_that_is_let_go_in_time_is_waited_for(path: Path) -> None:
 
 
 def test_a_lock_that_stays_is_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file, "MAX_TRIES", 3)
-    monkeypatch.setattr(file, "TRY_SECONDS", 0.05)
+    monkeypatch.setattr(sqlite_file, "MAX_TRIES", 3)
+    monkeypatch.setattr(sqlite_file, "TRY_SECONDS", 0.05)
     with SessionDB(path) as db, processes.running(HOLD, path, "IMMEDIATE") as other:
         with pytest.raises(DatabaseLocked, match=r"state\.db stayed locked"):
             db.append_message("s", "user", "refused")
@@ -333,8 +333,8 @@ def test_an_old_view_makes_the_log_grow_with_one_warning(
     monkeypatch.setattr(checkpoint, "EVERY_PAGES", 50)
     monkeypatch.setattr(checkpoint, "RESTART_PAGES", 300)
     monkeypatch.setattr(checkpoint, "WARN_PAGES", 300)
-    monkeypatch.setattr(database, "SIZE_LIMIT", 200_000)
-    monkeypatch.setattr(file, "TRY_SECONDS", 0.01)
+    monkeypatch.setattr(session_database, "SIZE_LIMIT", 200_000)
+    monkeypatch.setattr(sqlite_file, "TRY_SECONDS", 0.01)
     text = "words that fill some pages " * 400
     with SessionDB(path, synchronous="NORMAL") as db, SessionDB(path, read_only=True) as reader:
         with caplog.at_level(logging.WARNING, logger="hermes_store.checkpoint"):

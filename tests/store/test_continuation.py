@@ -15,8 +15,8 @@ from hermes_store import SessionDB
 from hermes_store.errors import InvalidInput, SessionInUse, SessionNotFound, TitleTaken
 from hermes_store.records.message import SUMMARY_MARK
 from hermes_store.records.relation_to_parent import Edge
-from hermes_store.sessions.child_session import Turn
 from hermes_store.sessions.compression import cut
+from hermes_store.sessions.start_child_session import Turn
 from tests.store import newer, processes
 from tests.support import LONG_AGO, add, found, is_whole, raw
 

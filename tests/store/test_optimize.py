@@ -11,7 +11,7 @@ import pytest
 
 from hermes_store import SessionDB, Store
 from hermes_store.engines.sqlite import fulltext
-from hermes_store.engines.sqlite.database import Database
+from hermes_store.engines.sqlite.session_database import Database
 from hermes_tui.demo.sample_sessions import fill
 from tests.store.processes import finish, heard, start
 from tests.store.search.layouts import make_inline

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.engines.sqlite.sidecar import path_for
+from hermes_store.engines.sqlite.sidecar_database import path_for
 from hermes_store.engines.sqlite.watch import Watch
 from tests.store import newer
 from tests.store.processes import run, running

@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from hermes_store.store import Store
-from hermes_tui import access
+from hermes_tui import store_access
 from hermes_tui.app import HermesApp
 from hermes_tui.browse import list_pane, search_pane
 from hermes_tui.demo.model_server import DemoServer
@@ -70,7 +70,7 @@ def still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda _: None)
     monkeypatch.setattr(list_pane, "REST", 0)
     monkeypatch.setattr(search_pane, "PAUSE", NEVER)
-    monkeypatch.setattr(access, "POLL_SECONDS", NEVER)
+    monkeypatch.setattr(store_access, "POLL_SECONDS", NEVER)
     monkeypatch.setattr(pytest_textual_snapshot, "SVGImageExtension", Pictures)
     with utc():
         yield
@@ -93,7 +93,7 @@ def utc() -> Iterator[None]:
 @pytest.fixture
 def watchful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the browser look for changes often."""
-    monkeypatch.setattr(access, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(store_access, "POLL_SECONDS", 0.02)
 
 
 @pytest.fixture(scope="session")

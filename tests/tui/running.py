@@ -17,10 +17,10 @@ from textual.widgets import Input
 from textual.worker import WorkerCancelled
 
 from hermes_store.config.settings import Config
-from hermes_tui.access import Access
 from hermes_tui.app import HermesApp
 from hermes_tui.browse.screen import BrowseScreen
 from hermes_tui.start_options import Choice, Opening
+from hermes_tui.store_access import Access
 
 NOW = 1_790_000_000.0
 """What the clock of every test says: Monday, 21 September 2026, 13:33:20 UTC."""

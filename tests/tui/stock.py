@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hermes_store import SessionDB
-from hermes_store.engines.sqlite.sidecar import path_for
+from hermes_store.engines.sqlite.sidecar_database import path_for
 from hermes_store.store import Store
 from tests.support import add, add_chain, raw
 from tests.tui.running import NOW

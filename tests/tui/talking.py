@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from hermes_store import SessionDB
 from hermes_store.config.settings import Config
 from hermes_tui.app import HermesApp
-from hermes_tui.chat.prompt import Prompt
+from hermes_tui.chat.input_field import Prompt
 from hermes_tui.chat.screen import ChatScreen
 from hermes_tui.cli.common.builtin_chat import conversation_maker
 from hermes_tui.demo.model_server import DemoServer

@@ -21,7 +21,7 @@ from hermes_tui.browse.lineage_tree import LineageTree
 from hermes_tui.browse.list_pane import ListPane
 from hermes_tui.browse.screen import BrowseScreen
 from hermes_tui.browse.search_field import SearchField
-from hermes_tui.browse.session_list import SessionList
+from hermes_tui.browse.session_list_widget import SessionList
 from hermes_tui.dialogs.help import help_text
 from hermes_tui.transcript.view import Transcript
 from tests.tui.running import drive, listed, main, make_app, press

@@ -15,7 +15,7 @@ from hermes_store.browse.api import Lists
 from hermes_store.records.listing import Hidden, ListRow
 from hermes_store.store import Store
 from hermes_tui.app import HermesApp
-from hermes_tui.browse import session_list
+from hermes_tui.browse import session_list_widget
 from hermes_tui.browse.list_pane import ListPane
 from hermes_tui.first_rows import HEAD
 from hermes_tui.start_options import Choice, State
@@ -106,7 +106,7 @@ def test_only_rows_in_sight_are_read(sample: Path, monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(Lists, "rows", counting)
         sessions.show_entries([f"entry-{number}" for number in range(100_000)])
         await press(pilot, "tab")
-        most = sessions.size.height + 2 + 2 * session_list.AHEAD
+        most = sessions.size.height + 2 + 2 * session_list_widget.AHEAD
         assert 0 < len(asked) <= most, "what is not there is asked for once"
         assert sessions.count == 100_000
         asked.clear()

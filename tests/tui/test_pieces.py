@@ -12,8 +12,8 @@ from textual.theme import BUILTIN_THEMES
 
 from hermes_store.errors import ConfigError
 from hermes_store.version import __version__
-from hermes_tui.access import write_crash_log
 from hermes_tui.presentation import themes
+from hermes_tui.store_access import write_crash_log
 from hermes_tui.widgets import clipboard
 from tests.tui import stock
 from tests.tui.running import drive, listed, main, make_app, press, shown

@@ -15,11 +15,11 @@ from hermes_store.errors import StoreError
 from hermes_store.records.search import Order, Request, SearchResult
 from hermes_store.search.api import MessageSearch
 from hermes_store.store import Store
-from hermes_tui.access import Answer, Failed, Series, Stopped
 from hermes_tui.browse import search_pane
 from hermes_tui.browse.list_pane import ListPane
 from hermes_tui.browse.search_pane import SearchPane
 from hermes_tui.start_options import State
+from hermes_tui.store_access import Answer, Failed, Series, Stopped
 from tests.support import add
 from tests.tui import stock
 from tests.tui.running import (

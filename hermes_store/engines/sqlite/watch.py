@@ -10,8 +10,8 @@ from pathlib import Path
 
 import apsw
 
-from hermes_store.engines.sqlite.file import SqliteFile, beside, identity
-from hermes_store.engines.sqlite.sidecar import path_for
+from hermes_store.engines.sqlite.sidecar_database import path_for
+from hermes_store.engines.sqlite.sqlite_file import SqliteFile, beside, identity
 from hermes_store.errors import DatabaseError
 
 

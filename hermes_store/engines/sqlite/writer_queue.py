@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from hermes_store.engines.sqlite.file import beside
+from hermes_store.engines.sqlite.sqlite_file import beside
 
 fcntl: ModuleType | None
 try:

@@ -78,9 +78,9 @@ def show(opening: Opening, config: Config) -> tuple[Choice | None, int]:
     from textual.theme import BUILTIN_THEMES
 
     from hermes_tui import actions
-    from hermes_tui.access import Access
     from hermes_tui.app import HermesApp
     from hermes_tui.presentation import themes
+    from hermes_tui.store_access import Access
 
     available = {*BUILTIN_THEMES, *(theme.name for theme in themes.OWN)}
     opening = replace(

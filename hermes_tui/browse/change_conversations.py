@@ -15,11 +15,11 @@ from textual.widget import Widget
 
 from hermes_store.records.trash import Deleted, RestoreReport
 from hermes_store.store import Store
-from hermes_tui.access import READ_ONLY, Access, Answer, Failed
-from hermes_tui.browse.session_list import SessionList, Target
+from hermes_tui.browse.session_list_widget import SessionList, Target
 from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import byte_size, plural
 from hermes_tui.start_options import Opening
+from hermes_tui.store_access import READ_ONLY, Access, Answer, Failed
 from hermes_tui.widgets import clipboard
 from hermes_tui.widgets.notice import Notice
 

@@ -16,11 +16,11 @@ import apsw
 
 from hermes_store import errors
 from hermes_store.engines.base import Capabilities, Progress, Synchronous
-from hermes_store.engines.sqlite import migrations, session_activity_view
+from hermes_store.engines.sqlite import migrations, session_activity_temp_view
 from hermes_store.engines.sqlite.checkpoint import SIZE_LIMIT, Checkpointer
 from hermes_store.engines.sqlite.durability import LogSync, configure
-from hermes_store.engines.sqlite.file import SqliteFile, retried
 from hermes_store.engines.sqlite.file_capabilities import probe
+from hermes_store.engines.sqlite.sqlite_file import SqliteFile, retried
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.engines.sqlite.writer_queue import WriterQueue
 
@@ -92,7 +92,7 @@ class Database:
             self._probed = probed = (cookie, probe(con))
         caps = probed[1]
         if self._provided.get(con) != cookie:
-            session_activity_view.provide(con, caps)
+            session_activity_temp_view.provide(con, caps)
             self._provided[con] = cookie
         return Transaction(con, caps)
 

@@ -20,7 +20,7 @@ import apsw
 
 from hermes_store import errors
 from hermes_store.engines.base import Capabilities, FullText
-from hermes_store.engines.sqlite.file import SqliteFile, beside, identity, real_path
+from hermes_store.engines.sqlite.sqlite_file import SqliteFile, beside, identity, real_path
 from hermes_store.engines.sqlite.transaction import Transaction
 
 VERSION = 1

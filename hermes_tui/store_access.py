@@ -42,7 +42,7 @@ CLOSE_SECONDS = 5.0
 """How long leaving waits for what is still being written."""
 READ_ONLY = "This browser was opened with --read-only, so nothing can be changed."
 
-log = logging.getLogger("hermes_tui.access")
+log = logging.getLogger("hermes_tui.store_access")
 
 
 @dataclass(slots=True)
@@ -272,7 +272,7 @@ class Access:
 
     def note_search(self, text: str) -> None:
         """Remember a search text; the session database itself is not touched."""
-        from hermes_store.engines.sqlite.sidecar import Sidecar
+        from hermes_store.engines.sqlite.sidecar_database import Sidecar
         from hermes_store.marks.saved_searches import SavedSearches
 
         def keep() -> None:
