@@ -42,7 +42,7 @@ CLOSE_SECONDS = 5.0
 """How long leaving waits for what is still being written."""
 READ_ONLY = "This browser was opened with --read-only, so nothing can be changed."
 
-log = logging.getLogger("hermes_tui.store_access")
+log = logging.getLogger("hermes_tui.access")
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from hermes_store.engines.sqlite import fulltext, migrations
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.records.upkeep_reports import OptimizeReport
 
-log = logging.getLogger("hermes_store.records.prune.optimize")
+log = logging.getLogger("hermes_store.optimize")
 
 
 def vacuum(db: Database) -> None:

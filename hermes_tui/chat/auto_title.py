@@ -15,7 +15,7 @@ from hermes_store.store import Store
 from hermes_tui.chat.provider import Provider
 from hermes_tui.chat.summaries import title_for
 
-log = logging.getLogger("hermes_tui.titling")
+log = logging.getLogger("hermes_tui.auto_title")
 
 OnTitle = Callable[[str], None]
 
