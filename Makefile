@@ -1,4 +1,4 @@
-# Every target works from a bare clone: it needs Python 3.11+, pip, make and git, nothing else.
+# Every target works in a fresh clone and needs only Python 3.11+, pip, make and git.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,20 +11,21 @@ READY := $(VENV)/.ready
 .PHONY: help demo test test-peer bench bench-browser pictures fmt check clean
 
 help:
-	@echo "make demo       open the browser on generated sample data"
-	@echo "make test       lint, types, architecture and tests"
-	@echo "make check      lint and types only"
-	@echo "make test-peer  the tests that run against the real hermes-agent"
-	@echo "make bench      measure, side by side with the real hermes-agent"
-	@echo "make bench-browser  measure the browser alone, on 100,000 sessions"
-	@echo "make pictures   take the pictures of the README from the real program"
-	@echo "make fmt        format the code"
+	@echo "make demo           open the browser on sample sessions"
+	@echo "make test           run linter, type checker and all tests"
+	@echo "make check          run linter and type checker only"
+	@echo "make test-peer      run the tests against the real hermes-agent"
+	@echo "make bench          run the benchmarks side by side with the real hermes-agent"
+	@echo "make bench-browser  benchmark the browser alone, on 100,000 sessions"
+	@echo "make pictures       take the screenshots for README and docs"
+	@echo "make fmt            format the code and apply ruff's fixes"
+	@echo "make clean          remove .venv and caches"
 
 $(VENV)/bin/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=python3.12 or so")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; try PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 
-# The demo needs the program alone; linters and test tools would make a first look take minutes.
+# The demo installs only the program; the development tools would take minutes longer.
 $(RUNNABLE): $(PROJECTS) hermes_store/version.py | $(VENV)/bin/python
 	$(PIP) --editable ./hermes_store --editable '.[chat]'
 	@touch $(RUNNABLE)

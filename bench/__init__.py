@@ -1,1 +1,1 @@
-"""Measurements, side by side with the real hermes-agent. Run with `make bench`."""
+"""Benchmarks side by side with the real hermes-agent. Run with `make bench`."""

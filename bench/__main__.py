@@ -1,7 +1,7 @@
 """`make bench`: this store and the real hermes-agent on the same corpus in the same run.
 
-Every figure is printed beside the other side's and as a ratio. Scales: XS to try it out, S
-(1,000 sessions) by default, M (10,000 sessions, 500,000 messages) with `make bench SCALE=M`.
+Prints the figures of both sides and their ratio. Scales: XS for a quick try, S (1,000 sessions) by
+default, M (10,000 sessions, 500,000 messages) with `make bench SCALE=M`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ QUERIES = {
     "two words": ["return value", "docker deploy"],
     "phrase": ['"exit code"', '"connection reset"'],
     "prefix": ["con*", "ret*", "snap*"],
-    "either, without": ["docker OR cache", "docker NOT memory"],
-    "joined name": ["search-api", "auth-service"],
-    "Chinese, 2 signs": ["部署", "索引"],
-    "Chinese, 4 signs": ["生产环境", "数据库迁"],
+    "OR, NOT": ["docker OR cache", "docker NOT memory"],
+    "hyphenated name": ["search-api", "auth-service"],
+    "Chinese, 2 characters": ["部署", "索引"],
+    "Chinese, 4 characters": ["生产环境", "数据库迁"],
     "part of a name": ["okenizerC", "chedul"],
     "path": ["/srv/www/", "src/ledger.py"],
-    "no hit": ["xyzzyqwert"],
+    "no match": ["xyzzyqwert"],
 }
 KEYSTROKES = ["d", "do", "doc", "dock", "docke", "docker", "err", "error", "conn", "the", "部署"]
 
@@ -75,8 +75,8 @@ def _load(real: Side, ours: Side, folder: Path, scale: corpus.Scale) -> None:
 
 
 def _append(real: Side, ours: Side, chunks: int, durability: str) -> None:
-    """Append by turns; a thousand at a time, since each thousand the real one tidies up."""
-    os.sync()  # what was written before would be in the way of every wait for the disk
+    """Append in turns of a thousand: the real one does its upkeep once every thousand."""
+    os.sync()  # earlier writes would delay every wait for the disk
     slow: list[list[float]] = []
     fast: list[list[float]] = []
     for chunk in range(chunks):
@@ -90,7 +90,7 @@ def _append(real: Side, ours: Side, chunks: int, durability: str) -> None:
 
 
 def _append_normal(folder: Path, chunks: int) -> None:
-    """Append to the same files with commits that a power failure may take back."""
+    """Append to the same files with commits that a power failure may undo."""
     with Side("real-normal") as real, Side("ours-normal") as ours:
         for side, name in ((real, "real"), (ours, "ours")):
             side.ask("open", str(folder / f"{name}.db"))
@@ -165,7 +165,7 @@ def _imports(times: int) -> None:
 
 
 def _set_aside(real: Side, ours: Side, folder: Path) -> None:
-    """Keep a copy of both files with all of the corpus, for those that write side by side."""
+    """Keep a copy of both full databases for the concurrent writers."""
     for side in (real, ours):
         side.ask("close")
         shutil.copy(folder / f"{side.name}.db", folder / f"{side.name}.whole.db")
@@ -197,7 +197,7 @@ def _contention(
     """Let several processes write to a copy of a side's corpus; return messages per second."""
     path = folder / f"{label.replace(' ', '_')}.db"
     shutil.copy(folder / f"{corpus_of}.whole.db", path)
-    os.sync()  # or the first to wait for the disk waits for the whole copy
+    os.sync()  # or the first wait for the disk would include the whole copy
     sides = [Side(name) for name in names]
     for side in sides:
         side.ask("open", str(path))
@@ -214,7 +214,7 @@ def _contention(
     mine = [len(done) for done, _ in own]
     worst = max(max([*done, *given_up], default=0.0) for done, given_up in own) * 1000
     lost = sum(len(given_up) for _, given_up in answers)
-    failed = f", {lost} given up" if lost else ""
+    failed = f", {lost} failed" if lost else ""
     rate = sum(counts) / seconds
     mixed = f", of all {min(counts) / max(counts):.2f}" if len(mine) < len(counts) else ""
     share = min(mine) / max(1, *mine)
@@ -226,7 +226,7 @@ def _contention(
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--scale", choices=corpus.SCALES, default="S")
-    parser.add_argument("--times", type=int, default=7, help="repetitions of each search")
+    parser.add_argument("--times", type=int, default=7, help="how often each search runs")
     options = parser.parse_args()
     scale = corpus.SCALES[options.scale]
     with tempfile.TemporaryDirectory(prefix="hermes-bench-") as name:

@@ -1,6 +1,6 @@
-"""How fast the browser opens, how much memory it takes, how soon results follow a key.
+"""How fast the browser opens, how much memory it uses, how soon results follow a key.
 
-The real program runs in a pseudo-terminal, beside an empty Textual application in the same run.
+Runs the real program in a pseudo-terminal, and an empty Textual application for comparison.
 
     python -m bench.browser [--sessions 100000]
 """
@@ -46,7 +46,7 @@ class Terminal:
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
 
     def wait_for(self, wanted: bytes) -> float:
-        """Return how long it takes from now until a text is drawn."""
+        """Return the seconds from now until a text is drawn."""
         began, seen = time.perf_counter(), b""
         while wanted not in seen:
             if time.perf_counter() - began > LIMIT_SECONDS:
@@ -55,7 +55,7 @@ class Terminal:
         return time.perf_counter() - began
 
     def drain(self, seconds: float) -> None:
-        """Read for a while."""
+        """Read and discard output for some seconds."""
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:
             self._read(0.05)
@@ -75,12 +75,12 @@ class Terminal:
         return int(line.split()[1]) / 1024
 
     def cpu(self) -> float:
-        """Return the seconds of a core used so far."""
+        """Return the CPU seconds used so far."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def close(self) -> None:
-        """End the program."""
+        """Kill the program."""
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         os.close(self._fd)
@@ -92,7 +92,7 @@ def browser(database: Path) -> list[str]:
 
 
 def first_title(database: Path) -> bytes:
-    """Return a text that only the first rows have."""
+    """Return a text that only the first rows contain."""
     from hermes_store.records.listing import View
     from hermes_store.store import Store
 
@@ -105,10 +105,10 @@ def first_title(database: Path) -> bytes:
 def openings(
     commands: dict[str, tuple[list[str], bytes]], times: int
 ) -> dict[str, tuple[list[float], float]]:
-    """Return the times until a text is drawn, and the memory a while later, of each.
+    """Return for each command the times until a text is drawn, and its memory a while later.
 
-    They take turns, so that a slow moment of the machine meets all of them; what is compared is
-    each turn with the same turn of the others.
+    The commands take turns, so that a slow moment of the machine affects all of them; each turn is
+    compared with the same turn of the others.
     """
     took: dict[str, list[float]] = {name: [] for name in commands}
     memory = {}
@@ -125,7 +125,7 @@ def openings(
 
 
 def keystrokes(database: Path) -> list[float]:
-    """Return the milliseconds from each key to its results, at a quick typist's pace."""
+    """Return the milliseconds from each key to its results, typing fast."""
     terminal = Terminal(browser(database))
     terminal.wait_for(first_title(database))
     terminal.drain(2.0)
@@ -145,7 +145,7 @@ def keystrokes(database: Path) -> list[float]:
 
 
 def idle(database: Path, seconds: float = 10.0) -> float:
-    """Return the share of a core that an open browser takes while nothing happens."""
+    """Return the share of a core that an idle browser uses."""
     terminal = Terminal(browser(database))
     terminal.wait_for(first_title(database))
     terminal.drain(4.0)
@@ -157,7 +157,7 @@ def idle(database: Path, seconds: float = 10.0) -> float:
 
 
 def run(folder: Path, sessions: int, times: int = 40) -> None:
-    """Measure on a few and on many sessions, and print the figures."""
+    """Measure with few and with many sessions, and print the figures."""
     from hermes_store.store import Store
     from hermes_tui.demo.sample_sessions import create
 
@@ -194,7 +194,7 @@ def main() -> None:
     """Measure the browser alone."""
     parser = argparse.ArgumentParser(prog="make bench-browser", description=__doc__)
     parser.add_argument("--sessions", type=int, default=100_000)
-    parser.add_argument("--folder", type=Path, help="keep the databases here, and use them again")
+    parser.add_argument("--folder", type=Path, help="keep the databases here and reuse them")
     options = parser.parse_args()
     if options.folder is not None:
         options.folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The corpus of a benchmark: sample sessions as JSON lines, so that both sides load the same."""
+"""The corpus of a benchmark: sample sessions as JSON lines, the same for both sides."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Scale:
     sessions: int
     exchanges: float
     browsed: int
-    """Sessions that the browser is opened on."""
+    """How many sessions the browser is opened with."""
     chunks: int
     """How often a thousand messages are appended."""
 

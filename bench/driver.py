@@ -1,7 +1,7 @@
-"""Runs on either side: with the real hermes-agent's Python or with ours.
+"""The driver of one side: runs in the real hermes-agent's Python or in ours.
 
-Reads one JSON command a line, answers with one JSON line. Times are measured here, around the
-public call and nothing else. Standard library only, besides the store under test.
+Reads one JSON command per line and answers with one JSON line. Times are measured here, around the
+public call only. Uses only the standard library and the store under test.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Side:
         started = time.perf_counter()
         self.db = SessionDB(db_path=Path(path), **OPTIONS)
         if NORMAL and not OURS:
-            # It has no setting for that; what both promise must be the same to be compared.
+            # It has no setting for this, and both sides must give the same guarantee.
             self.db._conn.execute("PRAGMA synchronous = NORMAL")
         return time.perf_counter() - started
 
@@ -51,7 +51,7 @@ class Side:
         self.db.close()
 
     def load(self, corpus: str) -> float:
-        """Insert the corpus with plain SQL in large transactions; triggers do the indexing."""
+        """Insert the corpus with plain SQL in large transactions; triggers index it."""
         execute, begin, commit = self._bulk()
         started = time.perf_counter()
         waiting = 0
@@ -85,13 +85,13 @@ class Side:
         return other.execute, lambda: other.execute("BEGIN"), lambda: other.execute("COMMIT")
 
     def learn(self, corpus: str) -> None:
-        """Take what is going to be appended from the corpus: questions, answers, tool output."""
+        """Read the messages to append from the corpus: questions, answers, tool output."""
         with open(corpus, encoding="utf-8") as file:
             while len(self.conversation) < 3_000:
                 self.conversation += json.loads(file.readline())["messages"]
 
     def _say(self, session_id: str, place: int) -> float:
-        """Append the message at a place of the conversation, and return how long it took."""
+        """Append one message of the conversation and return how long it took."""
         message = self.conversation[place % len(self.conversation)]
         started = time.perf_counter()
         self.db.append_message(
@@ -111,9 +111,9 @@ class Side:
     def append_for(
         self, session_id: str, seconds: float, start_at: float
     ) -> tuple[list[float], list[float]]:
-        """Append as fast as possible for a while, beginning at a common moment.
+        """Append as fast as possible for some seconds, starting at a common time.
 
-        Return how long each one took, and how long each took that was given up.
+        Return how long each append took, and how long each failed one took.
         """
         self.db.ensure_session(session_id, "cli")
         while time.time() < start_at:
@@ -138,7 +138,7 @@ class Side:
         return took, hits
 
     def keystrokes(self, query: str, times: int) -> tuple[list[float], int]:
-        """Search as the browser does: newest first, the last word still being typed."""
+        """Search as the browser does: newest first, the last word incomplete."""
         from hermes_store.records.search import Request
 
         request = Request(query, typing=True, count=False)

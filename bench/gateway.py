@@ -1,4 +1,4 @@
-"""How many incoming messages a gateway routes: 10,000 over 500 keys, and the same with saving."""
+"""How fast the gateway routes messages: 10,000 for 500 keys, with and without saving them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _sources() -> list[MessageSource]:
 
 
 def measure(folder: Path) -> None:
-    """Print how fast sessions begin, messages are routed, and messages are routed and saved."""
+    """Print how fast sessions start, messages are routed, and messages are routed and saved."""
     draw = random.Random(1)
     sources = _sources()
     with Store(folder / "gateway" / "state.db") as store:

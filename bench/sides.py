@@ -1,4 +1,4 @@
-"""The two sides of a benchmark, each in a process of its own."""
+"""The two sides of a benchmark, each in its own process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PEER_VERSION = "0.19.0"
 
 
 def peer_python(version: str = PEER_VERSION) -> Path:
-    """Return the Python of an environment with the real hermes-agent, made on first use."""
+    """Return the Python of an environment with the real hermes-agent, created on first use."""
     folder = ROOT / ".peers" / f"hermes-{version}"
     python = folder / "bin" / "python"
     if not (folder / ".ready").exists() and not _works(python):
@@ -64,12 +64,12 @@ class Side:
         self._process.wait()
 
     def send(self, command: str, *arguments: Any) -> None:
-        """Give a command without waiting for its answer."""
+        """Send a command without waiting for its answer."""
         assert self._process.stdin is not None
         print(json.dumps([command, arguments]), file=self._process.stdin, flush=True)
 
     def answer(self) -> Any:
-        """Wait for the answer of the oldest unanswered command."""
+        """Wait for the answer to the oldest unanswered command."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
@@ -77,6 +77,6 @@ class Side:
         return json.loads(line)
 
     def ask(self, command: str, *arguments: Any) -> Any:
-        """Give a command and wait for its answer."""
+        """Send a command and wait for its answer."""
         self.send(command, *arguments)
         return self.answer()

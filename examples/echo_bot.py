@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""A small bot that answers everything with its own words, and remembers it all.
+"""A small bot that echoes every message and saves the conversation.
 
-It needs no network and no key. Each line of its standard input is a message: either plain text,
-said by the user that the options name, or a JSON object that says where it came from:
+It needs neither network nor key. Each line of standard input is a message: either plain text from
+the user named by the options, or a JSON object that says where it came from:
 
     {"platform": "discord", "chat_type": "group", "chat_id": "7", "user_id": "alice", "text": "hi"}
 
-Every message is routed to its session, saved in the database and in the session's transcript,
-and so is the answer. `/title some words` names a conversation, `/title` alone shows the name.
+Every message is routed to its session; message and answer are saved in the database and in the
+session's transcript. `/title some words` sets the title of a conversation, `/title` shows it.
 
     python examples/echo_bot.py --platform telegram --chat 12345 --user alice
 """
@@ -28,7 +28,7 @@ from hermes_store.records.session import Session
 
 
 def main() -> int:
-    """Answer the standard input until it ends."""
+    """Answer standard input until it ends."""
     options = _options()
     home = (options.home or paths.hermes_home()).expanduser()
     try:
@@ -44,17 +44,17 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Answers each line with its own words.")
-    parser.add_argument("--platform", default="telegram", help="where plain lines come from")
+    parser = argparse.ArgumentParser(description="Echo each line of standard input.")
+    parser.add_argument("--platform", default="telegram", help="the platform of plain lines")
     parser.add_argument("--type", default="dm", help="dm, group, channel or thread")
-    parser.add_argument("--chat", default="12345", help="the id of the chat")
-    parser.add_argument("--user", default="alice", help="the id of who is speaking")
-    parser.add_argument("--home", type=Path, help="another home than ~/.hermes")
+    parser.add_argument("--chat", default="12345", help="the chat id")
+    parser.add_argument("--user", default="alice", help="the user id")
+    parser.add_argument("--home", type=Path, help="the home folder (default: ~/.hermes)")
     return parser.parse_args()
 
 
 def serve(router: SessionRouter, lines: Iterable[str], options: argparse.Namespace) -> None:
-    """Answer each line."""
+    """Print an answer to each line that is not blank."""
     for line in lines:
         if line.strip():
             source, text = understood(line.strip(), options)
@@ -62,7 +62,7 @@ def serve(router: SessionRouter, lines: Iterable[str], options: argparse.Namespa
 
 
 def understood(line: str, options: argparse.Namespace) -> tuple[MessageSource, str]:
-    """Return where a line comes from, and what it says."""
+    """Return the source and the text of a line."""
     plain: dict[str, Any] = {
         "platform": options.platform,
         "chat_type": options.type,
@@ -89,13 +89,13 @@ def answer(router: SessionRouter, source: MessageSource, text: str) -> str:
 
 def _opening(routed: Routed) -> str:
     if routed.outcome is Outcome.RESET:
-        return f"(A new conversation, the last one ended: {routed.reset_reason}.) "
+        return f"(New conversation; the last one ended: {routed.reset_reason}.) "
     return ""
 
 
 def save_memories(session: Session, reason: ResetReason) -> None:
-    """Do what an agent would do here: look back and note what is worth keeping."""
-    print(f"[{session.id}] ends ({reason}); nothing to remember.", file=sys.stderr)
+    """An agent would save memories and skills of the session here."""
+    print(f"[{session.id}] ends ({reason}); nothing to save.", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-"""Make the pictures of the README from the real program: `make pictures`.
+"""Take the screenshots for README and docs from the real program: `make pictures`.
 
-Runs the browser on sample data with a standing clock, presses some keys, and saves what is on
-screen.
+Runs the browser on sample sessions with a fixed clock, presses some keys and saves the screen.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ async def _take_chat(database: Path, base_url: str) -> None:
 
 
 def main() -> None:
-    """Take all pictures."""
+    """Take all screenshots."""
     os.environ |= {"TZ": "UTC", "COLORTERM": "truecolor"}
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder) / "state.db"

@@ -383,7 +383,7 @@ import sys, time
 from pathlib import Path
 from hermes_store.config.settings import Config
 from hermes_store import Store
-from hermes_tui.chat.conversation import Conversation
+from hermes_tui.chat.turn_loop import Conversation
 from hermes_tui.chat.provider import Provider
 from tests.conversation.talking import Ears
 from tests.conversation.trouble import endpoint_at

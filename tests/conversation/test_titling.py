@@ -114,7 +114,7 @@ def test_failure_is_a_line_in_the_log(
     with TroubleServer(behaviour) as server:
         assert Titled(server, path).run() == []
     assert db.store.sessions.get(ID).title is None
-    [line] = [each for each in caplog.records if each.name == "hermes_tui.titling"]
+    [line] = [each for each in caplog.records if each.name == "hermes_tui.auto_title"]
     assert line.levelno == logging.INFO
     assert f"No title for {ID}" in line.getMessage()
 

@@ -209,7 +209,7 @@ def test_a_closed_window_ends_it_whoever_is_told(place: Home, open_terminal: Ope
 CRASH = """
 import sys
 from itertools import count
-from hermes_tui.browse.session_list import SessionList
+from hermes_tui.browse.session_list_widget import SessionList
 drawn, calls = SessionList.item_line, count()
 
 def item_line(self, index, line, width):

@@ -250,7 +250,7 @@ def test_a_newer_file_is_left_alone(
 WRITE = """
 import sys
 from pathlib import Path
-from hermes_store.engines.sqlite.sidecar import Sidecar
+from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.marks.saved_searches import SavedSearches
 companion = Sidecar(Path(sys.argv[1]))
 for number in range(30):

@@ -270,9 +270,10 @@ def test_of_many_processes_one_wins(db: SessionDB, path: Path, round_: int) -> N
 
 STUCK = """
 import sys
-from hermes_store import SessionDB; from hermes_store.sessions import compression, follow_up, titles
+from hermes_store import SessionDB
+from hermes_store.sessions import compression, start_child_session, titles
 db = SessionDB(sys.argv[1])
-module = compression if sys.argv[2] == "_keep_branches" else follow_up
+module = compression if sys.argv[2] == "_keep_branches" else start_child_session
 where = getattr(module, sys.argv[2])
 def stop(*arguments, **more):
     result = where(*arguments, **more)
