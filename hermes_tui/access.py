@@ -40,7 +40,7 @@ Stopped = Callable[[], bool]
 POLL_SECONDS = 0.5
 CLOSE_SECONDS = 5.0
 """How long leaving waits for what is still being written."""
-READ_ONLY = "This browser was opened with --read-only, so nothing can be changed."
+READ_ONLY = "Nothing can be changed: the browser was opened with --read-only."
 
 log = logging.getLogger("hermes_tui.access")
 
@@ -227,8 +227,8 @@ class Access:
         """Return the sentence for an error that nobody expected, and keep its story."""
         log.error("A job failed", exc_info=error)
         path = write_crash_log(error, self.database.parent)
-        more = f" {path} has the details." if path is not None else ""
-        return StoreError(f"That failed because of a mistake in this program.{more}")
+        more = f" Details are in {path}." if path is not None else ""
+        return StoreError(f"That failed because of a bug in this program.{more}")
 
     # -- stores ----------------------------------------------------------------------------
 

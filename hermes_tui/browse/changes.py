@@ -101,7 +101,7 @@ class Changes(Widget):
         """Return what is marked, and say so if nothing is."""
         target = sessions.target()
         if target is None:
-            self.post_message(Notice("No conversation is selected."))
+            self.post_message(Notice("There is no conversation under the cursor."))
         return target
 
     def _refuse_read_only(self) -> bool:
@@ -182,7 +182,7 @@ class Changes(Widget):
 
     def _deleted(self, gone: Deleted, conversations: int) -> str:
         what = f"{plural(conversations, 'conversation')}, {plural(gone.messages, 'message')}"
-        return f"{what} moved to the trash. {self._undo_key()} undoes it."
+        return f"{what} moved to trash. {self._undo_key()} undoes this."
 
     def undo(self) -> None:
         """Restore what was deleted last."""
@@ -249,7 +249,7 @@ class Changes(Widget):
             number = store.transfer.export_file(
                 wanted.path, wanted.fmt, list(members), wanted.redact, work.counted
             )
-            return f"{plural(number, 'session')} written to {wanted.path}."
+            return f"{plural(number, 'session')} exported to {wanted.path}."
 
         self._long("Exporting", write, writing=False)
 
@@ -287,7 +287,7 @@ class Changes(Widget):
             self._mark(roots, "Unarchived.", lambda store, root: store.marks.unarchive(root))
         else:
             self._mark(
-                roots, "Archived; h shows it.", lambda store, root: store.marks.archive(root)
+                roots, "Archived. h shows it.", lambda store, root: store.marks.archive(root)
             )
 
     def tag(self, sessions: SessionList) -> None:
@@ -298,9 +298,9 @@ class Changes(Widget):
         if target is None or self._refuse_read_only():
             return
         tags = " ".join(target.row.tags) if target.row is not None else ""
-        hint = "Separate tags with spaces. An empty line removes all tags."
+        hint = "Separate tags with spaces. Leave empty to remove all tags."
         roots = sessions.chosen(target)
-        self.app.push_screen(Ask("Tags", tags, "Set", hint), lambda text: self._tag(roots, text))
+        self.app.push_screen(Ask("Tags", tags, "Save", hint), lambda text: self._tag(roots, text))
 
     def _tag(self, roots: Sequence[str], text: str | None) -> None:
         if text is None:
@@ -355,9 +355,9 @@ class Changes(Widget):
             def change(store: Store) -> str:
                 if isinstance(wanted, Keep):
                     name = store.saved_searches.save(wanted.name, wanted.text).name
-                    return f"Saved as “{name}”."
+                    return f"Search saved as “{name}”."
                 store.saved_searches.forget(wanted.name)
-                return f"Removed “{wanted.name}”."
+                return f"Saved search “{wanted.name}” removed."
 
             self.access.change(self, self.Finished, lambda store, _: change(store))
 

@@ -18,7 +18,7 @@ _SCOPES = {
     Transcript: Scope.TRANSCRIPT,
     LineageTree: Scope.LINEAGE,
 }
-_ENTER = {Scope.LIST: ("⏎", "resume"), Scope.LINEAGE: ("⏎", "go there")}
+_ENTER = {Scope.LIST: ("⏎", "resume"), Scope.LINEAGE: ("⏎", "go to")}
 
 
 def hints(focused: Widget | None, overrides: Mapping[str, str]) -> list[Hint]:

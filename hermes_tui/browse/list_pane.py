@@ -330,11 +330,11 @@ class ListPane(Vertical):
     def action_hidden(self) -> None:
         """Show everything, or hide again what is hidden by default."""
         if self.view.shown:
-            said = "Cron jobs, sub-agents, archived and empty conversations are hidden."
+            said = "Hiding scheduled jobs, sub-agents, archived and empty conversations."
             self._set_view(replace(self.view, shown=frozenset()), said)
         else:
             view = replace(self.view, shown=frozenset(Hidden))
-            self._set_view(view, "All conversations are shown.")
+            self._set_view(view, "Showing all conversations.")
 
     # -- selecting and folding -------------------------------------------------------------
 

@@ -306,7 +306,9 @@ class ReadingPane(Vertical):
         )
         if page.finding:
             number = len(page.matches)
-            said = f"{number:,} messages match." if number else "Nothing in this conversation."
+            said = (
+                f"Matching messages: {number:,}." if number else "No matches in this conversation."
+            )
             self.post_message(Notice(said))
 
     def on_messages_wanted(self, event: MessagesWanted) -> None:

@@ -64,9 +64,9 @@ class DeleteDialog(Dialog[Delete]):
         yield Static(shown + (f"\n  … and {more:,} more" if more > 0 else ""), markup=False)
         if self._part is not None:
             with RadioSet(id="extent", compact=True):
-                yield Option("the whole conversation", value=False, id="whole")
-                yield Option("only this session", value=True, id="part")
-        yield Static("counting …", id="figures", markup=False)
+                yield Option("The whole conversation", value=False, id="whole")
+                yield Option("Only this session", value=True, id="part")
+        yield Static("Counting …", id="figures", markup=False)
 
     def buttons(self) -> Iterable[Widget]:
         """Yield the buttons."""
@@ -113,10 +113,10 @@ class DeleteDialog(Dialog[Delete]):
         parts: list[tuple[str, str] | str] = [
             f"{what}{plural(sessions, 'session')}, {plural(weight.messages, 'message')}, "
             f"{byte_size(weight.bytes)} of text.\n",
-            ("They go to the trash and can come back.", "$foreground-muted"),
+            ("You can restore them from the trash.", "$foreground-muted"),
         ]
         if weight.in_use is not None:
-            parts = [(f"{clean(weight.in_use)} It is protected until it ends.", "$warning")]
+            parts = [(f"{clean(weight.in_use)} It cannot be deleted while in use.", "$warning")]
         self.query_one("#figures", Static).update(Content.assemble(*parts))
         self.query_one("#ok", Button).disabled = weight.in_use is not None
 

@@ -44,7 +44,7 @@ class ExportDialog(Dialog[Export]):
         """Yield the choices and the file."""
         with RadioSet(id="extent", compact=True):
             chosen = "selected" if self._extents["selected"] else "this"
-            yield Option("this conversation", value=chosen == "this", id="this")
+            yield Option("This conversation", value=chosen == "this", id="this")
             number = len(self._extents["selected"])
             yield Option(
                 plural(number, "selected conversation"),
@@ -53,13 +53,13 @@ class ExportDialog(Dialog[Export]):
                 disabled=not number,
             )
             yield Option(
-                f"all {plural(len(self._extents['listed']), 'conversation')} in the list",
+                f"The whole list ({plural(len(self._extents['listed']), 'conversation')})",
                 id="listed",
             )
         with RadioSet(id="format", compact=True):
             for fmt, label in FORMATS.items():
                 yield Option(label, value=fmt == "jsonl", id=fmt)
-        yield Tick("hide keys, tokens and e-mail addresses", id="redact", compact=True)
+        yield Tick("Redact keys, tokens and email addresses", id="redact", compact=True)
         yield Field(self._default(), id="path", compact=True)
         yield Static("", id="advice", markup=False)
 
@@ -97,9 +97,9 @@ class ExportDialog(Dialog[Export]):
         if path.is_dir():
             advice = Content.styled("This is a folder; add a file name.", "$error")
         elif path.exists():
-            advice = Content.styled("This file exists and would be replaced.", "$warning")
+            advice = Content.styled("This file exists and will be replaced.", "$warning")
         elif not path.parent.is_dir():
-            advice = Content.styled("There is no such folder.", "$error")
+            advice = Content.styled("This folder does not exist.", "$error")
         self.query_one("#advice", Static).update(advice)
         self.query_one("#ok", Button).disabled = path.is_dir() or not path.parent.is_dir()
 

@@ -43,7 +43,7 @@ class Work:
         """Hear how far the work is; GivenUp where it is to be stopped."""
         self.what, self.done, self.total = what, done, total
         if self.stopping:
-            raise GivenUp(f"{self.title} was stopped. What was done until then stays done.")
+            raise GivenUp(f"{self.title} was stopped. Changes made so far are kept.")
 
     def counted(self, done: int, total: int) -> None:
         """Hear how far the work is, without a name for the step."""
@@ -76,7 +76,7 @@ class ProgressDialog(Dialog[None]):
         if work.ended:
             self.dismiss(None)
             return
-        self.query_one("#step", Static).update("stopping …" if work.stopping else plain(work.what))
+        self.query_one("#step", Static).update("Stopping …" if work.stopping else plain(work.what))
         self.query_one("#bar", ProgressBar).update(total=work.total or None, progress=work.done)
 
     def action_cancel(self) -> None:

@@ -24,10 +24,10 @@ from hermes_tui.widgets.toggles import Tick
 from hermes_tui.widgets.virtual_list import VirtualList
 
 FIELDS = (
-    ("older", "Silent for days", "90"),
+    ("older", "Inactive (days)", "90"),
     ("source", "Source", ""),
-    ("title", "Title has", ""),
-    ("most", "At most messages", ""),
+    ("title", "Title contains", ""),
+    ("most", "Max messages", ""),
     ("where", "Search fields", ""),
 )
 
@@ -81,7 +81,7 @@ class PruneDialog(Dialog[PrunePlan]):
                 yield Label(label, markup=False)
                 hint = "source:cron -tag:work before:2026-01-01" if name == "where" else ""
                 yield Field(value, id=name, compact=True, placeholder=hint)
-        yield Tick("also those that never ended", id="open", compact=True)
+        yield Tick("Include conversations that never ended", id="open", compact=True)
         yield PruneList(self._now, id="preview")
         yield Static("", id="figures", markup=False)
 
@@ -112,9 +112,9 @@ class PruneDialog(Dialog[PrunePlan]):
             days = float(older) if older else None
             messages = int(most) if most else None
         except ValueError:
-            raise InvalidInput("Days and messages are numbers, or empty for any.") from None
+            raise InvalidInput("Days and messages must be numbers, or empty for any.") from None
         if (days or 0) < 0 or (messages or 0) < 0:
-            raise InvalidInput("Days and messages cannot be less than nothing.")
+            raise InvalidInput("Days and messages cannot be negative.")
         return PruneFilter(
             older_than_days=days,
             source=known_name(texts["source"]) if texts["source"] else None,
@@ -139,16 +139,16 @@ class PruneDialog(Dialog[PrunePlan]):
             return
         self._plan = plan = event.value
         self.query_one(PruneList).show(plan.rows)
-        parts: list[tuple[str, str] | str] = ["Nothing would go."]
+        parts: list[tuple[str, str] | str] = ["Nothing to prune."]
         if plan.rows:
             parts = [
                 f"{plural(plan.conversations, 'conversation')}, "
-                f"{plural(plan.messages, 'message')}, {byte_size(plan.bytes)} of text would go "
-                "to the trash."
+                f"{plural(plan.messages, 'message')}, {byte_size(plan.bytes)} of text would "
+                "move to trash."
             ]
         if plan.spared:
             parts.append(
-                (f" {len(plan.spared):,} stay: {clean(plan.spared[0].text)}", "$foreground-muted")
+                (f" {len(plan.spared):,} kept: {clean(plan.spared[0].text)}", "$foreground-muted")
             )
         self._say(parts, ready=bool(plan.rows))
 

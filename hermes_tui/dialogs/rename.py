@@ -48,7 +48,7 @@ class RenameDialog(Dialog[Rename]):
     def buttons(self) -> Iterable[Widget]:
         """Yield the buttons."""
         yield from super().buttons()
-        yield Button("Use the free one", id="suggest", compact=True)
+        yield Button("Use suggestion", id="suggest", compact=True)
         yield Button("Rename", id="ok", variant="primary", compact=True)
 
     def on_mount(self) -> None:
@@ -80,11 +80,11 @@ class RenameDialog(Dialog[Rename]):
         if advice.problem:
             parts.append((f"\n{clean(advice.problem)}", "$error"))
         elif advice.title is None:
-            parts.append(("\nAn empty title takes the title away.", "$warning"))
+            parts.append(("\nLeave empty to remove the title.", "$warning"))
         elif advice.title != typed:
             parts.append((f"\nStored as: {clean(advice.title)}", "$foreground-muted"))
         if advice.suggestion is not None:
-            parts.append((f"\n“{clean(advice.suggestion)}” is free.", "$success"))
+            parts.append((f"\n“{clean(advice.suggestion)}” is available.", "$success"))
         self.query_one("#advice", Static).update(Content.assemble(*parts))
         self.query_one("#suggest").display = advice.suggestion is not None
         self.query_one("#ok", Button).disabled = advice.problem is not None

@@ -65,7 +65,7 @@ class SavedDialog(Dialog[Use | Keep | Forget]):
     """Shows the saved searches."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("delete,d", "forget", "forget", show=False),
+        Binding("delete,d", "forget", "remove", show=False),
     ]
     title_text = "Saved searches"
 
@@ -82,15 +82,15 @@ class SavedDialog(Dialog[Use | Keep | Forget]):
         yield SearchList(id="saved")
         yield Static("", id="figures", markup=False)
         if self._text:
-            yield Field(placeholder=f"a name for: {self._text}", id="name", compact=True)
+            yield Field(placeholder=f"Name for: {self._text}", id="name", compact=True)
 
     def buttons(self) -> Iterable[Widget]:
         """Yield the buttons."""
         yield Button("Close", id="cancel", compact=True)
-        yield Button("Use", id="use", variant="primary", compact=True)
-        yield Button("Forget", id="forget", compact=True)
+        yield Button("Run", id="use", variant="primary", compact=True)
+        yield Button("Remove", id="forget", compact=True)
         if self._text:
-            yield Button("Keep this search", id="keep", compact=True)
+            yield Button("Save this search", id="keep", compact=True)
 
     def on_mount(self) -> None:
         """Read them."""
@@ -103,7 +103,7 @@ class SavedDialog(Dialog[Use | Keep | Forget]):
         view = self.query_one(SearchList)
         view.show(searches)
         view.display = bool(searches)
-        text = "Enter uses one, d forgets one." if searches else "No search was kept yet."
+        text = "Enter runs a search, d removes it." if searches else "No saved searches yet."
         self.query_one("#figures", Static).update(text)
         if searches:
             view.focus()

@@ -54,7 +54,7 @@ class PressKey(ModalScreen[str]):
 
     def compose(self) -> Iterable[Widget]:
         """Ask for it."""
-        box = Static("Press the new key. Escape leaves it as it is.", markup=False)
+        box = Static("Press the new key, or Esc to cancel.", markup=False)
         box.add_class("dialog")
         yield box
 
@@ -90,7 +90,7 @@ class SettingsDialog(Dialog[Settings]):
     def buttons(self) -> Iterable[Widget]:
         """Yield the buttons."""
         yield from super().buttons()
-        yield Button("Use until I quit", id="ok", variant="primary", compact=True)
+        yield Button("Apply until I quit", id="ok", variant="primary", compact=True)
 
     def on_mount(self) -> None:
         """Begin with what is in force."""
@@ -143,7 +143,7 @@ class SettingsDialog(Dialog[Settings]):
 
     def _show_yaml(self) -> None:
         self.query_one("#yaml", Static).update(
-            f"To keep this, write into config.yaml (c copies it):\n{self.yaml()}"
+            f"To keep this, add it to config.yaml (c copies it):\n{self.yaml()}"
         )
 
     def action_copy(self) -> None:

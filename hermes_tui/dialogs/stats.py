@@ -55,7 +55,7 @@ class StatsDialog(Dialog[None]):
     def body(self) -> Iterable[Widget]:
         """Yield everything as one page."""
         with VerticalScroll(id="page"):
-            yield Static("counting …", id="figures", markup=False)
+            yield Static("Counting …", id="figures", markup=False)
 
     def buttons(self) -> Iterable[Widget]:
         """Yield the buttons."""
@@ -97,7 +97,7 @@ def figures(found: _Figures) -> Content:
     """Return the page."""
     stats, habits = found.stats, found.insights
     parts: list[Part] = [
-        ("Everything\n", "$primary bold"),
+        ("Total\n", "$primary bold"),
         f"  {plural(stats.sessions, 'session')}, {plural(stats.messages, 'message')}, "
         f"{byte_size(stats.database_bytes)} on disk",
     ]
@@ -105,16 +105,16 @@ def figures(found: _Figures) -> Content:
         parts.append(f" and {byte_size(stats.log_bytes)} of log")
     if stats.reclaimable_bytes:
         parts.append(f", of which {byte_size(stats.reclaimable_bytes)} can be reclaimed")
-    parts += ["\n\n", (f"The last {habits.days} days", "$primary bold"),
+    parts += ["\n\n", (f"Last {habits.days} days", "$primary bold"),
               ("   ← shorter, longer →\n", "$foreground-muted")]  # fmt: skip
     if not habits.sessions:
-        return Content.assemble(*parts, "  No sessions were begun in this time.\n")
+        return Content.assemble(*parts, "  No sessions started in this period.\n")
     parts += [
         f"  {plural(habits.sessions, 'session')}, {plural(habits.messages, 'message')} "
         f"({habits.user_messages:,} yours), {plural(habits.tool_calls, 'tool call')}, "
         f"{habits.total_tokens:,} tokens, ${habits.cost_usd:.2f}\n",
         f"  {plural(habits.active_days, 'active day')}, best streak "
-        f"{plural(habits.best_streak, 'day')}, {duration(habits.active_seconds)} in all\n\n",
+        f"{plural(habits.best_streak, 'day')}, {duration(habits.active_seconds)} in total\n\n",
     ]
     parts += [("  By day   ", "$foreground-muted"), (_days(habits), "$success"), "\n"]
     parts += [("  By hour  ", "$foreground-muted"), (sparkline(habits.hours), "$success"),

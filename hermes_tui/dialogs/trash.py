@@ -94,7 +94,7 @@ class TrashDialog(Dialog[Restore | Purge]):
         """Yield the buttons."""
         yield Button("Close", id="cancel", compact=True)
         yield Button("Restore", id="restore", variant="primary", compact=True)
-        yield Button("Remove for good", id="purge", variant="error", compact=True)
+        yield Button("Delete permanently", id="purge", variant="error", compact=True)
         yield Button("Empty the trash", id="everything", variant="error", compact=True)
 
     def on_mount(self) -> None:
@@ -133,9 +133,11 @@ class TrashDialog(Dialog[Restore | Purge]):
             self.dismiss(Restore(batch.id))
             return
         chosen = None if button == "everything" else batch.id
-        what = "everything in the trash" if chosen is None else "this"
+        what = "everything in the trash" if chosen is None else "this entry"
         self.app.push_screen(
-            Confirm("Remove for good", f"Remove {what} for good? It cannot be undone.", "Remove"),
+            Confirm(
+                "Delete permanently", f"Delete {what} permanently? This cannot be undone.", "Delete"
+            ),
             lambda sure: self._purge(chosen, sure=bool(sure)),
         )
 

@@ -170,7 +170,7 @@ def _with_notes(
 ) -> list[Strip]:
     how = "" if look.opened else " · Enter opens"
     if before:
-        lines.insert(0, _strip([(f"  … {before:,} characters before", "note")], look))
+        lines.insert(0, _strip([(f"  … {before:,} earlier characters", "note")], look))
     if lines_left:
         lines.append(_strip([(f"  … {lines_left:,} more lines{how}", "note")], look))
     elif after:

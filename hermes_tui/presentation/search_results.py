@@ -27,9 +27,11 @@ def remarks(result: SearchResult) -> Content | None:
     ]
     if result.searched_back_to is not None:
         day = local_day(result.searched_back_to)
-        parts.append((f"Searched back to {day:%d %B %Y}; the rest takes longer.", "$warning"))
+        parts.append(
+            (f"Searched back to {day:%d %B %Y}; older messages were not searched.", "$warning")
+        )
     elif result.partial:
-        parts.append(("Stopped before everything was searched.", "$warning"))
+        parts.append(("The search stopped early; results are incomplete.", "$warning"))
     if not parts:
         return None
     # What is wrong in three places is said once.

@@ -58,9 +58,9 @@ def chosen(wanted: str, available: Collection[str]) -> str:
     if wanted not in available:
         near = difflib.get_close_matches(wanted, available, n=1)
         hint = (
-            f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(sorted(available))}."
+            f"Did you mean '{near[0]}'?" if near else f"Available: {', '.join(sorted(available))}."
         )
-        raise ConfigError(f"browse.theme names a theme '{wanted}' that there is not. {hint}")
+        raise ConfigError(f"browse.theme has an unknown theme '{wanted}'. {hint}")
     return wanted
 
 
