@@ -1,7 +1,7 @@
-"""Every key of the browser in one table: what it is called, what it does, where it works.
+"""Every key of the browser in one table: its name, what it does, where it works.
 
-Bindings, the help screen, the key line at the bottom and the command palette are all made from
-`ACTIONS`. Names are what config.yaml uses under browse.keys.
+Bindings, the help screen, the footer and the command palette are all built from `ACTIONS`. The
+names are those that config.yaml uses under browse.keys.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ class Scope(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing a key does."""
+    """One action with its keys and texts."""
 
     id: str
     keys: str
-    """Keys as Textual names them, with commas between."""
+    """Keys as Textual names them, separated by commas."""
     action: str
-    """What Textual runs."""
+    """The Textual action."""
     label: str
-    """A word or two for the key line."""
+    """A word or two for the footer."""
     about: str
     """A sentence for the help screen and the palette."""
     scope: Scope
     hint: int = 0
-    """Place in the key line; 0 is not shown."""
+    """Position in the footer; 0 is not shown."""
     priority: bool = False
     """Whether the key works before a text field sees it."""
     palette: bool = True
@@ -181,7 +181,7 @@ _NAMES = (
 
 
 def bindings(*scopes: Scope) -> list[BindingType]:
-    """Return the bindings of some scopes, each under its name so that people can change it."""
+    """Return the bindings of some scopes, with ids so that users can change them."""
     return [
         Binding(
             action.keys,
@@ -197,9 +197,9 @@ def bindings(*scopes: Scope) -> list[BindingType]:
 
 
 def checked(wanted: Mapping[str, str]) -> dict[str, str]:
-    """Return a keymap for Textual; ConfigError if an action or a key is not known.
+    """Return a keymap for Textual; ConfigError for an unknown action or key.
 
-    Textual takes unknown names without a word, and a person would look for the reason for long.
+    Textual itself silently ignores unknown names.
     """
     for name, keys in wanted.items():
         if name not in BY_ID:
@@ -240,7 +240,7 @@ def _is_key(key: str) -> bool:
 
 
 def shown(keys: str) -> Iterator[str]:
-    """Yield keys as people write them: ^r, F2, ?."""
+    """Yield keys for display: ^r, F2, ?."""
     for key in _split(keys):
         if key.startswith("ctrl+"):
             yield "^" + format_key(key.removeprefix("ctrl+"))
@@ -266,16 +266,16 @@ _SHOWN = {
 
 
 def first_key(keys: str) -> str:
-    """Return the first of some keys as people write it."""
+    """Return the first of some keys for display."""
     return next(shown(keys))
 
 
 def key_for(action_id: str, overrides: Mapping[str, str]) -> str:
-    """Return the first key that an action has now, as people write it."""
+    """Return the first key of an action for display."""
     return first_key(overrides.get(action_id, BY_ID[action_id].keys))
 
 
 def in_force(overrides: Mapping[str, str]) -> Iterator[tuple[Action, str]]:
-    """Yield every action with the keys it has now."""
+    """Yield every action with its current keys."""
     for action in ACTIONS:
         yield action, overrides.get(action.id, action.keys)

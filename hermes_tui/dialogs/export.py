@@ -1,4 +1,4 @@
-"""Exporting: which conversations, in which form, to which file."""
+"""The export dialog: which conversations, which format, which file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENDINGS = {"jsonl": ".jsonl", "markdown": ".md", "html": ".html"}
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What to write, and where."""
+    """What to export, and where."""
 
     path: Path
     fmt: str
@@ -41,7 +41,6 @@ class ExportDialog(Dialog[Export]):
         self._typed = False
 
     def body(self) -> Iterable[Widget]:
-        """Yield the choices and the file."""
         with RadioSet(id="extent", compact=True):
             chosen = "selected" if self._extents["selected"] else "this"
             yield Option("This conversation", value=chosen == "this", id="this")
@@ -64,7 +63,6 @@ class ExportDialog(Dialog[Export]):
         yield Static("", id="advice", markup=False)
 
     def buttons(self) -> Iterable[Widget]:
-        """Yield the buttons."""
         yield from super().buttons()
         yield Button("Export", id="ok", variant="primary", compact=True)
 
@@ -77,7 +75,7 @@ class ExportDialog(Dialog[Export]):
         return str(Path.cwd() / f"{stem}{ENDINGS[fmt]}")
 
     def on_radio_set_changed(self) -> None:
-        """Give the file a name that fits, unless a person named it."""
+        """Suggest a matching file name, unless the user typed one."""
         if not self._typed:
             with self.prevent(Input.Changed):
                 self.query_one("#path", Input).value = self._default(
@@ -86,7 +84,6 @@ class ExportDialog(Dialog[Export]):
             self._advise()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Keep a name that a person typed."""
         event.stop()
         self._typed = self._typed or self.query_one("#path", Input).has_focus
         self._advise()
@@ -104,13 +101,11 @@ class ExportDialog(Dialog[Export]):
         self.query_one("#ok", Button).disabled = path.is_dir() or not path.parent.is_dir()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Export with Enter."""
         event.stop()
         if not self.query_one("#ok", Button).disabled:
             self.confirm("ok")
 
     def confirm(self, button: str) -> None:
-        """Answer with the choices."""
         self.dismiss(
             Export(
                 Path(self.query_one("#path", Input).value).expanduser(),

@@ -1,4 +1,4 @@
-"""The help screen: every key, from the table that the keys are made of, and the language."""
+"""The help screen: every key, the search language and the symbols."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Part = tuple[str, str] | str
 
 
 class HelpScreen(Dialog[None]):
-    """All keys, the search language and the signs."""
+    """All keys, the search language and the symbols."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark,f1", "cancel", "close", show=False)
@@ -59,22 +59,19 @@ class HelpScreen(Dialog[None]):
         self.add_class("wide")
 
     def body(self) -> Iterable[Widget]:
-        """Yield everything as one page."""
         with VerticalScroll(id="page"):
             width = min(90, self.app.size.width - 8)
             yield Static(help_text(self._overrides, width), markup=False)
 
     def buttons(self) -> Iterable[Widget]:
-        """Yield the button that closes it."""
         yield Button("Close", id="cancel", compact=True)
 
     def on_mount(self) -> None:
-        """Let the arrow keys scroll."""
         self.query_one("#page").focus()
 
 
 def help_text(overrides: Mapping[str, str], width: int) -> Content:
-    """Return all keys in force, the search language and the signs."""
+    """Return the page, with the user's keys."""
     parts: list[Part] = []
     for scope in Scope:
         parts.append((f"{scope.value}\n", "$primary bold"))
@@ -100,7 +97,6 @@ def help_text(overrides: Mapping[str, str], width: int) -> Content:
 
 
 def _row(name: str, about: str, column: int, width: int, note: str = "") -> list[Part]:
-    """Return a name and what it means, which goes on below itself where it is long."""
     column = min(column, max(6, width // 2))
     lines = textwrap.wrap(about, max(12, width - column - 2)) or [""]
     if len(name) > column:

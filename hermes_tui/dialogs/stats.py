@@ -1,4 +1,4 @@
-"""Figures and habits, with charts."""
+"""The statistics dialog, with charts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Figures:
 
 
 class StatsDialog(Dialog[None]):
-    """Shows how much there is, and how it came about."""
+    """Shows totals, and activity over a period."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "cancel", "close", show=False),
@@ -43,7 +43,7 @@ class StatsDialog(Dialog[None]):
     title_text = "Statistics"
 
     class Counted(Answer[_Figures]):
-        """All figures of a stretch of time."""
+        """The statistics of a period."""
 
     def __init__(self, access: Access, now: float) -> None:
         super().__init__()
@@ -53,18 +53,15 @@ class StatsDialog(Dialog[None]):
         self.add_class("wide")
 
     def body(self) -> Iterable[Widget]:
-        """Yield everything as one page."""
         with VerticalScroll(id="page"):
             yield Static("Counting …", id="figures", markup=False)
 
     def buttons(self) -> Iterable[Widget]:
-        """Yield the buttons."""
         yield Button("Close", id="cancel", compact=True)
         yield Button("Shorter", id="shorter", compact=True)
         yield Button("Longer", id="longer", compact=True)
 
     def on_mount(self) -> None:
-        """Count."""
         self.query_one("#page").focus()
         self._count()
 
@@ -78,18 +75,15 @@ class StatsDialog(Dialog[None]):
         )
 
     def on_stats_dialog_counted(self, event: Counted) -> None:
-        """Show the figures."""
         event.stop()
         if not event.stale:
             self.query_one("#figures", Static).update(figures(event.value))
 
     def action_span(self, step: int) -> None:
-        """Look at a shorter or longer stretch of time."""
         self._span = max(0, min(self._span + step, len(SPANS) - 1))
         self._count()
 
     def confirm(self, button: str) -> None:
-        """Look at a shorter or longer stretch of time."""
         self.action_span(-1 if button == "shorter" else 1)
 
 

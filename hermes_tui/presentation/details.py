@@ -1,4 +1,4 @@
-"""Records as pages of styled text: the recap and the facts about a conversation."""
+"""Pages of styled text: the recap and the info of a conversation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Part = tuple[str, str] | str
 
 
 def recap(found: Recap) -> Content:
-    """Return what was said last: gold for you, green for Hermes, the last answer in full."""
+    """Return the latest messages: gold for you, green for Hermes, the last answer in full."""
     if not found.entries:
         return Content.styled("No messages in this session yet.", "$foreground-muted")
     parts: list[Part] = []
@@ -39,7 +39,7 @@ def recap(found: Recap) -> Content:
 
 
 def info(row: ListRow, sessions: Sequence[Session], weight: Weight, files: int) -> Content:
-    """Return all there is to know about a conversation."""
+    """Return the facts about a conversation."""
     tip, root = sessions[-1], sessions[0]
     source = describe(row.source)
     lines: list[tuple[str, str]] = [

@@ -1,7 +1,7 @@
-"""A whole conversation, however long: only what is on screen is laid out.
+"""A whole conversation of any length; only what is on screen is laid out.
 
-Heights of messages that were never on screen are guesses. Whenever a guess turns out wrong,
-the message at the anchor stays where it is on screen and everything else moves around it.
+Heights of messages that were never on screen are guesses. When a guess turns out wrong, the
+message at the anchor stays where it is on screen and everything else moves around it.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from hermes_store.records.search import Spans
 
 GUESS = 5
-"""Lines that a message is taken for until it is laid out."""
+"""Assumed lines of a message until it is laid out."""
 DRAFT = -1
 """The id of a message that is not in the database yet."""
 AHEAD = 20
-"""Messages that are read before they come into sight."""
+"""Messages read before they scroll into view."""
 
 
 @dataclass
 class MessagesWanted(TextualMessage):
-    """A part of a transcript is on screen that has not been read yet."""
+    """Messages on screen have not been read yet."""
 
     ids: tuple[int, ...]
 
 
 class TranscriptPage(LineView):
-    """The messages of a conversation, one of which is marked; what it does is `Transcript`'s."""
+    """The layout of a transcript; `Transcript` adds keys and mouse."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -60,9 +60,9 @@ class TranscriptPage(LineView):
         self._all_opened = False
         self._asked: set[int] = set()
         self._anchor = (0, 0)
-        """A place and the line of the screen that its message begins on."""
+        """A place and the screen line its message starts on."""
         self._end_wanted = False
-        """Whether the end is to be shown as soon as there is room to show it in."""
+        """Whether to show the end once the widget has a size."""
         self._laid_out_for = (0, "")
 
     # -- content ---------------------------------------------------------------------------
@@ -85,7 +85,7 @@ class TranscriptPage(LineView):
         spans: Spans | None,
         focus: int | None,
     ) -> None:
-        """Show a conversation from a message on, or its end."""
+        """Show a conversation at a message, or at its end."""
         same = self.outline is not None and self.outline.root_id == outline.root_id
         if not same:
             self._messages.clear()
@@ -110,9 +110,9 @@ class TranscriptPage(LineView):
         }
 
     def grow(self, outline: Outline, messages: Iterable[Message] = ()) -> None:
-        """Take a longer form of the same conversation; at the end, or following, stay there.
+        """Take a longer version of the same conversation; at the end, or following, stay there.
 
-        Messages that come with it are there at once instead of after a blank moment.
+        Messages passed along show at once instead of after a blank moment.
         """
         if self.outline is None:
             return
@@ -133,7 +133,7 @@ class TranscriptPage(LineView):
         self.refresh()
 
     def show_draft(self, draft: Message | None) -> None:
-        """Show a message at the end that is still being written; None takes it away."""
+        """Show a message that is still being written at the end; None removes it."""
         if self.outline is None:
             return
         ids = self.outline.message_ids
@@ -153,7 +153,7 @@ class TranscriptPage(LineView):
             self.refresh()
 
     def provide(self, messages: Iterable[Message]) -> None:
-        """Take messages that were asked for; at the end, stay there."""
+        """Take requested messages; at the end, stay there."""
         stay = self.is_at_end()
         for message in messages:
             self._messages[message.id] = message
@@ -166,7 +166,7 @@ class TranscriptPage(LineView):
 
     @property
     def message(self) -> Message | None:
-        """The marked message, if it has been read."""
+        """The current message, if it has been read."""
         if self.outline is None or not self.outline.message_ids:
             return None
         return self._messages.get(self.outline.message_ids[self.cursor])
@@ -189,7 +189,7 @@ class TranscriptPage(LineView):
         )
 
     def _lines(self, place: int) -> list[Strip] | None:
-        """Return the laid out message at a place; None if it has not been read."""
+        """Return the laid-out message at a place; None if it has not been read."""
         assert self.outline is not None
         message_id = self.outline.message_ids[place]
         if message_id not in self._strips:
@@ -202,9 +202,9 @@ class TranscriptPage(LineView):
         return self._strips[message_id]
 
     def _measure(self) -> None:
-        """Find the true heights around the anchor, and put everything in its place again.
+        """Find the true heights around the anchor, and scroll to match.
 
-        A screen above and below is measured too: going a page by guesses would leave lines out.
+        A screen above and below is measured too: paging by guesses would skip lines.
         """
         if self.outline is None:
             return
@@ -245,18 +245,18 @@ class TranscriptPage(LineView):
             self._anchor = (place, self._heights.top(place) - top)
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
-        """Put the bar where the text is: Textual moves only one that is there already."""
+        """Position a new scroll bar: Textual moves only one that is already shown."""
         if shown:
             self.vertical_scrollbar.position = self.scroll_y
 
     def is_at_end(self) -> bool:
-        """Tell whether the end is in sight."""
+        """Return whether the end is visible."""
         return (
             not self._heights or round(self.scroll_y) + self.size.height >= self._heights.total - 1
         )
 
     def go_to(self, place: int) -> None:
-        """Mark a message and put it into the upper middle of the screen."""
+        """Move the cursor to a message and scroll it to the upper part of the screen."""
         self.cursor = place
         self._end_wanted = False
         self._anchor = (place, self.size.height // 4)
@@ -266,7 +266,6 @@ class TranscriptPage(LineView):
     # -- drawing ---------------------------------------------------------------------------
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Lay out what is on screen, and ask for what has not been read."""
         if self._laid_out_for != (self.size.width, self.app.theme):
             self._forget_layout()
             self._measure()
@@ -286,7 +285,6 @@ class TranscriptPage(LineView):
             self.post_message(MessagesWanted(tuple(missing)))
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line."""
         width = self.line_width
         line = round(self.scroll_y) + y
         base = self.named_style("")
@@ -302,7 +300,6 @@ class TranscriptPage(LineView):
         return Strip.join([bar, lines[offset].apply_style(base)]).adjust_cell_length(width, base)
 
     def on_resize(self) -> None:
-        """Lay everything out for the new width; the anchor stays."""
         if self._laid_out_for[0] != self.size.width:
             self._forget_layout()
         if self._end_wanted:
@@ -311,11 +308,11 @@ class TranscriptPage(LineView):
             self._measure()
 
     def to_end(self, *, mark: bool = True) -> None:
-        """Go to the end, and mark the last message unless another one is to stay marked."""
+        """Scroll to the end; with `mark`, move the cursor to the last message."""
         last = max(0, len(self._heights) - 1)
         if mark:
             self.cursor = last
-        # Twice: the first pass finds out how tall the last message is.
+        # Twice: the first pass measures the last message.
         for _ in range(2):
             height = self._heights[last] if self._heights else 0
             self._anchor = (last, self.size.height - height)

@@ -1,4 +1,4 @@
-"""A whole conversation to read: moving, opening, copying, matches."""
+"""The transcript: moving, opening, copying, matches."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hermes_tui.transcript.page import TranscriptPage
 
 
 class Transcript(TranscriptPage):
-    """The messages of a conversation, one of which is marked."""
+    """The messages of a conversation, one of which is current."""
 
     BINDINGS = bindings(Scope.TRANSCRIPT, Scope.MOVE)
     ALLOW_SELECT = False
 
     @dataclass
     class Copied(TextualMessage):
-        """A message was copied."""
+        """The user asked to copy a message."""
 
         text: str
 
@@ -32,7 +32,7 @@ class Transcript(TranscriptPage):
         self._measure()
 
     def _step(self, direction: int) -> None:
-        """Mark the next message; inside of one that is longer than the screen, scroll."""
+        """Go to the next message; scroll inside one that is taller than the screen."""
         if not self._heights:
             return
         top, bottom = round(self.scroll_y), round(self.scroll_y) + self.size.height
@@ -58,34 +58,27 @@ class Transcript(TranscriptPage):
         self.refresh()
 
     def action_cursor_up(self) -> None:
-        """Mark the message above."""
         self._step(-1)
 
     def action_cursor_down(self) -> None:
-        """Mark the message below."""
         self._step(1)
 
     def action_page_up(self) -> None:
-        """Scroll a page up."""
         self._page(-1)
 
     def action_page_down(self) -> None:
-        """Scroll a page down."""
         self._page(1)
 
     def action_first(self) -> None:
-        """Go to the first message."""
         self.cursor = 0
         self._anchor = (0, 0)
         self._measure()
         self.refresh()
 
     def action_last(self) -> None:
-        """Go to the last message."""
         self.to_end()
 
     def action_open(self) -> None:
-        """Open or fold the marked message."""
         if self.outline is None or not self.outline.message_ids:
             return
         message_id = self.outline.message_ids[self.cursor]
@@ -96,7 +89,6 @@ class Transcript(TranscriptPage):
         self.refresh()
 
     def action_open_all(self) -> None:
-        """Open or fold all messages."""
         self._all_opened = not self._all_opened
         self._opened.clear()
         self._strips.clear()
@@ -104,18 +96,16 @@ class Transcript(TranscriptPage):
         self.refresh()
 
     def action_copy(self) -> None:
-        """Copy the marked message."""
         if self.message is not None:
             self.post_message(self.Copied(self.message.text))
 
     def action_follow(self) -> None:
-        """Stay at the end, or stop that."""
         self.following = not self.following
         if self.following:
             self.action_last()
 
     def next_match(self, direction: int) -> tuple[int, int] | None:
-        """Go to the next match; return its number and how many there are."""
+        """Go to the next match; return its number and the total."""
         places = sorted(self._places[each] for each in self._matches if each in self._places)
         if not places:
             return None
@@ -127,7 +117,6 @@ class Transcript(TranscriptPage):
         return places.index(places[index]) + 1, len(places)
 
     def on_click(self, event: events.Click) -> None:
-        """Mark what was clicked; open it on a double click."""
         offset = event.get_content_offset(self)
         if offset is None or not self._heights:
             return

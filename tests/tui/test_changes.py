@@ -221,7 +221,7 @@ def test_a_live_session_is_protected(path: Path) -> None:
         dialog = pilot.app.screen
         assert isinstance(dialog, DeleteDialog)
         assert dialog.query_one("#ok", Button).disabled
-        assert "protected" in shown(pilot)
+        assert "cannot be deleted" in shown(pilot)
         # Even if the button were pressed, the store refuses.
         dialog.confirm("ok")
         await press(pilot)
@@ -336,7 +336,7 @@ def test_export_warns_before_it_replaces(three: Path, tmp_path: Path) -> None:
         await press(pilot, "tab", "e")
         field = pilot.app.screen.query_one("#path", Input)
         for value, sentence, refused in (
-            (str(three), "would be replaced", False),
+            (str(three), "will be replaced", False),
             (str(tmp_path), "is a folder", True),
             (str(tmp_path / "no" / "such.jsonl"), "folder does not exist", True),
         ):

@@ -135,7 +135,7 @@ def test_the_palette_finds_by_what_an_action_does(sample: Path) -> None:
         ({"delete": "x,,y"}, "has an unknown key ''"),
         ({"delete": ""}, "has an unknown key ''"),
         ({"delete": "r"}, "uses the key 'r', which 'rename' already has"),
-        ({"rename": "z", "delete": "z"}, "takes the key 'z'"),
+        ({"rename": "z", "delete": "z"}, "uses the key 'z'"),
     ],
 )
 def test_wrong_keys_are_refused_with_a_sentence(wanted: dict[str, str], sentence: str) -> None:
