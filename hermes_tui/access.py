@@ -88,7 +88,7 @@ class Failed(Message):
 
 @dataclass
 class StoreChanged(Message):
-    """Another process, or this one, wrote to the database."""
+    """The database was written to."""
 
 
 class JobQueue:

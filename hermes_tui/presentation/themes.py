@@ -14,7 +14,7 @@ from hermes_store.errors import ConfigError
 AUTO = "auto"
 DARK, LIGHT = "hermes-dark", "hermes-light"
 COLOURLESS = "ansi-dark"
-"""The theme for NO_COLOR: it uses no colors; other themes would turn gray."""
+"""The theme for NO_COLOR; other themes would turn gray."""
 
 OWN = (
     Theme(
