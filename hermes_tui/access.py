@@ -40,7 +40,7 @@ Stopped = Callable[[], bool]
 POLL_SECONDS = 0.5
 CLOSE_SECONDS = 5.0
 """How long quitting waits for pending writes."""
-READ_ONLY = "Nothing can be changed: the browser was opened with --read-only."
+READ_ONLY = "The browser was opened with --read-only; nothing can be changed."
 
 log = logging.getLogger("hermes_tui.access")
 

@@ -201,7 +201,7 @@ def test_export_writes_a_file(place: Home, browse: Browse) -> None:
     terminal.wait_for("Export", "JSON lines")
     terminal.send("tab", "tab", "tab")
     terminal.send("enter")
-    terminal.wait_for("1 session written")
+    terminal.wait_for("1 session exported")
     written = place.folder.parent / f"{QUOKKA}.jsonl"
     assert "eucalyptus" in written.read_text()
 

@@ -417,7 +417,7 @@ def test_read_only_refuses_every_change(three: Path) -> None:
             await press(pilot, key)
             assert pilot.app.screen is main(pilot), f"{key} opened something"
             assert said(pilot) == [
-                "Nothing can be changed: the browser was opened with --read-only."
+                "The browser was opened with --read-only; nothing can be changed."
             ]
         pilot.app.clear_notifications()
         await press(pilot, "f4", "enter")
