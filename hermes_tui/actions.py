@@ -1,7 +1,7 @@
-"""Every key of the browser in one table: what it is called, what it does, where it works.
+"""Every key of the browser in one table: its name, what it does, where it works.
 
-Bindings, the help screen, the key line at the bottom and the command palette are all made from
-`ACTIONS`. Names are what config.yaml uses under browse.keys.
+Bindings, the help screen, the footer and the command palette are all built from `ACTIONS`. The
+names are those that config.yaml uses under browse.keys.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ class Scope(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing a key does."""
+    """One action with its keys and texts."""
 
     id: str
     keys: str
-    """Keys as Textual names them, with commas between."""
+    """Keys as Textual names them, separated by commas."""
     action: str
-    """What Textual runs."""
+    """The Textual action."""
     label: str
-    """A word or two for the key line."""
+    """A word or two for the footer."""
     about: str
     """A sentence for the help screen and the palette."""
     scope: Scope
     hint: int = 0
-    """Place in the key line; 0 is not shown."""
+    """Position in the footer; 0 is not shown."""
     priority: bool = False
     """Whether the key works before a text field sees it."""
     palette: bool = True
@@ -60,105 +60,107 @@ ACTIONS: tuple[Action, ...] = (
     Action("resume", "enter", "screen.resume", "resume", "Resume the conversation.", _A, 1,
            palette=True),
     Action("rename-now", "ctrl+r", "screen.change('rename')", "rename",
-           "Rename, also while typing.", _A, 2, priority=True, palette=False),
+           "Rename, even while typing.", _A, 2, priority=True, palette=False),
     Action("delete-now", "ctrl+d", "screen.change('delete')", "delete",
-           "Delete, also while typing.", _A, 3, priority=True, palette=False),
-    Action("undo-now", "ctrl+z", "screen.undo", "undo", "Bring back what was deleted last.", _A,
+           "Delete, even while typing.", _A, 3, priority=True, palette=False),
+    Action("undo-now", "ctrl+z", "screen.undo", "undo", "Restore the last deletion.", _A,
            4, priority=True, palette=False),
     Action("next-pane", "tab", "screen.next_pane", "pane", "Go to the next pane.", _A, 6),
-    Action("previous-pane", "shift+tab", "screen.previous_pane", "back a pane",
-           "Go to the pane before.", _A),
+    Action("previous-pane", "shift+tab", "screen.previous_pane", "previous pane",
+           "Go to the previous pane.", _A),
     Action("next-tab", "ctrl+t", "screen.next_tab", "tab",
-           "Show the next of recap, transcript, lineage and info.", _A, 7, priority=True),
+           "Show the next tab of the reading pane.", _A, 7, priority=True),
     Action("order", "ctrl+o", "screen.toggle_order", "order",
-           "Search results newest first, or the most relevant first.", _A, priority=True),
+           "Sort results by date or relevance.", _A, priority=True),
     Action("saved-searches", "ctrl+s,f6", "screen.saved_searches", "saved searches",
-           "Keep this search under a name, or use one that was kept.", _A, priority=True),
+           "Save this search, or run a saved one.", _A, priority=True),
     Action("help", "f1", "app.help", "help", "Show all keys.", _A),
-    Action("prune", "f2", "screen.prune", "prune", "Clean up old conversations.", _A, 8),
-    Action("stats", "f3", "app.stats", "stats", "Show figures and habits, with charts.", _A),
-    Action("trash", "f4", "screen.trash", "trash", "Look into the trash.", _A),
-    Action("settings", "f9", "app.settings", "settings", "Choose theme, order and keys.", _A),
-    Action("back", "escape", "screen.back", "back", "Step back: clear, leave the pane, quit.", _A,
+    Action("prune", "f2", "screen.prune", "prune", "Prune old conversations.", _A, 8),
+    Action("stats", "f3", "app.stats", "stats", "Show statistics and charts.", _A),
+    Action("trash", "f4", "screen.trash", "trash", "Open the trash.", _A),
+    Action("settings", "f9", "app.settings", "settings", "Choose a theme and keys.", _A),
+    Action("back", "escape", "screen.back", "back", "Clear the search, leave the pane or quit.", _A,
            palette=False),
     Action("quit-now", "ctrl+q", "app.quit", "quit", "Quit.", _A, priority=True),
     # -- the search pane --
     Action("search-up", "up", "screen.list_up", "up",
-           "Mark the conversation above; above the first, earlier searches.", _S, palette=False),
-    Action("search-down", "down", "screen.list_down", "down", "Mark the conversation below.", _S,
+           "Move up; past the top, go to search history.", _S, palette=False),
+    Action("search-down", "down", "screen.list_down", "down", "Move down in the list.", _S,
            palette=False),
-    Action("search-page-up", "pageup", "screen.list_page(-1)", "page up", "A page up in the list.",
+    Action("search-page-up", "pageup", "screen.list_page(-1)", "page up", "Move up one page.",
            _S, palette=False),
     Action("search-page-down", "pagedown", "screen.list_page(1)", "page down",
-           "A page down in the list.", _S, palette=False),
-    Action("history", "ctrl+up", "screen.history(1)", "history", "The search before this one.",
+           "Move down one page.", _S, palette=False),
+    Action("history", "ctrl+up", "screen.history(1)", "history", "Go to the previous search.",
            _S, palette=False),
     Action("history-back", "ctrl+down", "screen.history(-1)", "history",
-           "The search after this one.", _S, palette=False),
+           "Go to the next search.", _S, palette=False),
     # -- moving, in every list --
-    Action("up", "up,k", "cursor_up", "up", "One up.", _M, palette=False),
-    Action("down", "down,j", "cursor_down", "down", "One down.", _M, palette=False),
-    Action("page-up", "pageup,ctrl+b", "page_up", "page up", "A page up.", _M, palette=False),
-    Action("page-down", "pagedown,ctrl+f", "page_down", "page down", "A page down.", _M,
+    Action("up", "up,k", "cursor_up", "up", "Move up.", _M, palette=False),
+    Action("down", "down,j", "cursor_down", "down", "Move down.", _M, palette=False),
+    Action("page-up", "pageup,ctrl+b", "page_up", "page up", "Move up one page.", _M,
            palette=False),
-    Action("first", "home,g", "first", "first", "To the beginning.", _M, palette=False),
-    Action("last", "end,G", "last", "last", "To the end.", _M, palette=False),
-    Action("choose", "enter", "choose", "choose", "Take what is marked.", _C, palette=False),
+    Action("page-down", "pagedown,ctrl+f", "page_down", "page down", "Move down one page.", _M,
+           palette=False),
+    Action("first", "home,g", "first", "first", "Go to the beginning.", _M, palette=False),
+    Action("last", "end,G", "last", "last", "Go to the end.", _M, palette=False),
+    Action("choose", "enter", "choose", "choose", "Choose the current row.", _C, palette=False),
     # -- the list --
-    Action("search", "/", "screen.search", "search", "Go to the search pane.", _L, 11),
+    Action("search", "/", "screen.search", "search", "Go to the search field.", _L, 11),
     Action("rename", "r", "screen.change('rename')", "rename", "Rename the conversation.", _L, 2),
     Action("delete", "d,delete", "screen.change('delete')", "delete",
-           "Put the conversation, or all selected ones, into the trash.", _L, 3),
-    Action("undo", "u", "screen.undo", "undo", "Bring back what was deleted last.", _L, 4),
-    Action("select", "space,x", "select", "select", "Select or unselect.", _L, 5,
+           "Move the conversation or selection to trash.", _L, 3),
+    Action("undo", "u", "screen.undo", "undo", "Restore the last deletion.", _L, 4),
+    Action("select", "space,x", "select", "select", "Select or deselect.", _L, 5,
            palette=False),
     Action("select-all", "A", "select_all", "select all",
-           "Select everything in the list, or nothing.", _L),
+           "Select all conversations, or none.", _L),
     Action("unfold", "right,l", "unfold", "unfold",
-           "Show segments, branches and sub-agents below.", _L, palette=False),
-    Action("fold", "left", "fold", "fold", "Hide them again.", _L, palette=False),
-    Action("prune-list", "p", "screen.prune", "prune", "Clean up old conversations.", _L,
+           "Show segments, branches and sub-agents.", _L, palette=False),
+    Action("fold", "left", "fold", "fold", "Hide segments, branches and sub-agents.", _L,
            palette=False),
-    Action("copy-id", "y", "screen.change('copy_id')", "copy id", "Copy the session's id.", _L),
+    Action("prune-list", "p", "screen.prune", "prune", "Prune old conversations.", _L,
+           palette=False),
+    Action("copy-id", "y", "screen.change('copy_id')", "copy id", "Copy the session id.", _L),
     Action("copy-command", "Y", "screen.change('copy_command')", "copy command",
            "Copy the command that resumes the session.", _L),
     Action("export", "e", "screen.change('export')", "export",
-           "Write conversations to a file: JSON lines, Markdown or HTML.", _L, 9),
+           "Export as JSON lines, Markdown or HTML.", _L, 9),
     Action("sort", "o", "sort", "sort", "Sort by activity, start, messages or title.", _L,
            10),
-    Action("group", "O", "group", "group", "Group by date, source, model or nothing.", _L),
-    Action("hidden", "h", "hidden", "hidden", "Show what is hidden, or hide it again.", _L,
+    Action("group", "O", "group", "group", "Group by date, source or model, or not at all.", _L),
+    Action("hidden", "h", "hidden", "hidden", "Show or hide hidden conversations.", _L,
            12),
     Action("pin", "P", "screen.change('pin')", "pin", "Pin or unpin the conversation.", _L),
-    Action("archive", "a", "screen.change('archive')", "archive", "Archive, or bring back.", _L),
-    Action("tag", "t", "screen.change('tag')", "tag", "Give the conversation tags.", _L),
+    Action("archive", "a", "screen.change('archive')", "archive", "Archive or unarchive.", _L),
+    Action("tag", "t", "screen.change('tag')", "tag", "Add or remove tags.", _L),
     Action("recap", "1", "screen.show_tab('recap')", "recap", "Show the recap.", _L),
     Action("transcript", "2", "screen.show_tab('transcript')", "transcript",
-           "Show the whole conversation.", _L),
-    Action("lineage", "3", "screen.show_tab('lineage')", "lineage", "Show the family tree.", _L),
-    Action("info", "4", "screen.show_tab('info')", "info", "Show ids, model, tokens and cost.",
+           "Show the transcript.", _L),
+    Action("lineage", "3", "screen.show_tab('lineage')", "lineage", "Show the lineage tree.", _L),
+    Action("info", "4", "screen.show_tab('info')", "info", "Show id, model, tokens and cost.",
            _L),
     Action("next-match", "n", "screen.match(1)", "next match",
-           "Open the transcript at the next match.", _L),
+           "Jump to the next match.", _L),
     Action("previous-match", "N", "screen.match(-1)", "previous match",
-           "Open the transcript at the match before.", _L),
+           "Jump to the previous match.", _L),
     Action("help-list", "question_mark", "app.help", "help", "Show all keys.", _L, 13,
            palette=False),
     Action("quit", "q", "app.quit", "quit", "Quit.", _L, palette=False),
     # -- the transcript --
     Action("open", "enter", "open", "open", "Open or fold tool calls, output and thoughts.", _T,
            1, palette=False),
-    Action("open-all", "z", "open_all", "open all", "Open or fold everything.", _T, 3,
+    Action("open-all", "z", "open_all", "open all", "Open or fold all messages.", _T, 3,
            palette=False),
     Action("find", "/", "screen.find", "find", "Find in this conversation.", _T, 2,
            palette=False),
-    Action("copy", "c,y", "copy", "copy", "Copy the marked message.", _T, 4, palette=False),
-    Action("follow", "f", "follow", "follow", "Stay at the end while the session goes on.", _T, 5,
+    Action("copy", "c,y", "copy", "copy", "Copy the current message.", _T, 4, palette=False),
+    Action("follow", "f", "follow", "follow", "Follow new messages.", _T, 5,
            palette=False),
-    Action("transcript-next", "n", "screen.match(1)", "next match", "To the next match.", _T, 6,
+    Action("transcript-next", "n", "screen.match(1)", "next match", "Go to the next match.", _T, 6,
            palette=False),
     Action("transcript-previous", "N", "screen.match(-1)", "previous match",
-           "To the match before.", _T, palette=False),
+           "Go to the previous match.", _T, palette=False),
     Action("transcript-help", "question_mark", "app.help", "help", "Show all keys.", _T, 9,
            palette=False),
     # -- the lineage --
@@ -179,7 +181,7 @@ _NAMES = (
 
 
 def bindings(*scopes: Scope) -> list[BindingType]:
-    """Return the bindings of some scopes, each under its name so that people can change it."""
+    """Return the bindings of some scopes, with ids so that users can change them."""
     return [
         Binding(
             action.keys,
@@ -195,20 +197,20 @@ def bindings(*scopes: Scope) -> list[BindingType]:
 
 
 def checked(wanted: Mapping[str, str]) -> dict[str, str]:
-    """Return a keymap for Textual; ConfigError if an action or a key is not known.
+    """Return a keymap for Textual; ConfigError for an unknown action or key.
 
-    Textual takes unknown names without a word, and a person would look for the reason for long.
+    Textual itself silently ignores unknown names.
     """
     for name, keys in wanted.items():
         if name not in BY_ID:
             near = difflib.get_close_matches(name, BY_ID, n=1)
-            hint = f"Did you mean '{near[0]}'?" if near else "The help screen (?) names all."
-            raise ConfigError(f"browse.keys names an action '{name}' that there is not. {hint}")
+            hint = f"Did you mean '{near[0]}'?" if near else "The help screen (?) lists them all."
+            raise ConfigError(f"browse.keys has an unknown action '{name}'. {hint}")
         for key in keys.split(","):
             if not _is_key(key.strip()):
                 raise ConfigError(
-                    f"browse.keys.{name} names a key '{key.strip()}' that there is not. Write "
-                    "x, f5, ctrl+x, shift+up, question_mark and the like, commas between."
+                    f"browse.keys.{name} has an unknown key '{key.strip()}'. Use names such as "
+                    "x, f5, ctrl+x, shift+up or question_mark, separated by commas."
                 )
     _refuse_clashes(wanted)
     return dict(wanted)
@@ -223,8 +225,8 @@ def _refuse_clashes(wanted: Mapping[str, str]) -> None:
             both = [key for key in _split(keys) if key in taken]
             if both:
                 raise ConfigError(
-                    f"browse.keys.{name} takes the key '{both[0]}', which '{other.id}' has. "
-                    f"Give '{other.id}' another one, too."
+                    f"browse.keys.{name} uses the key '{both[0]}', which '{other.id}' already has. "
+                    f"Give '{other.id}' another key too."
                 )
 
 
@@ -238,7 +240,7 @@ def _is_key(key: str) -> bool:
 
 
 def shown(keys: str) -> Iterator[str]:
-    """Yield keys as people write them: ^r, F2, ?."""
+    """Yield keys for display: ^r, F2, ?."""
     for key in _split(keys):
         if key.startswith("ctrl+"):
             yield "^" + format_key(key.removeprefix("ctrl+"))
@@ -264,16 +266,16 @@ _SHOWN = {
 
 
 def first_key(keys: str) -> str:
-    """Return the first of some keys as people write it."""
+    """Return the first of some keys for display."""
     return next(shown(keys))
 
 
 def key_for(action_id: str, overrides: Mapping[str, str]) -> str:
-    """Return the first key that an action has now, as people write it."""
+    """Return the first key of an action for display."""
     return first_key(overrides.get(action_id, BY_ID[action_id].keys))
 
 
 def in_force(overrides: Mapping[str, str]) -> Iterator[tuple[Action, str]]:
-    """Yield every action with the keys it has now."""
+    """Yield every action with its current keys."""
     for action in ACTIONS:
         yield action, overrides.get(action.id, action.keys)

@@ -1,8 +1,8 @@
 """The first rows of the list, read before anything else is loaded.
 
-While a screen is being built, Python hands the interpreter back to a reading thread only every
-few milliseconds, and a page of rows takes many small reads. Read beforehand it takes a tenth of
-the time. This module must not import Textual.
+While a screen is being built, Python yields to a reading thread only every few milliseconds, and a
+page of rows takes many small reads. Reading it beforehand takes a tenth of the time. This module
+must not import Textual.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from hermes_store.records.listing import Entry, ListRow, View
 from hermes_store.store import Store
 
 HEAD = 128
-"""Conversations that are looked at first, so that something is on screen at once."""
+"""Conversations read first, so that something is on screen at once."""
 FIRST_ROWS = 50
 PATIENCE = 0.5
-"""Seconds after which the screen opens without; a busy disk must not keep it dark."""
+"""Seconds after which the screen opens without rows, in case the disk is busy."""
 
 
 class Head(NamedTuple):
@@ -32,7 +32,7 @@ class Head(NamedTuple):
 
 
 def read_head(store: Store, view: View, now: float) -> Head:
-    """Read the beginning of a list; a good guess where working it all out takes a while."""
+    """Read the beginning of a list; a good guess where the exact order takes longer."""
     guess: list[Entry] = [*store.lists.first_guess()] if view == View() else []
     limit = min(view.limit or HEAD, HEAD)
     found = guess or list(islice(store.lists.entries(replace(view, limit=limit), now=now), HEAD))
@@ -41,7 +41,7 @@ def read_head(store: Store, view: View, now: float) -> Head:
 
 
 class FirstPage:
-    """Opens a database and reads its first rows in a thread of its own."""
+    """Opens a database and reads its first rows in its own thread."""
 
     def __init__(self, database: Path, view: View, now: float) -> None:
         self._database, self._view, self._now = database, view, now
@@ -58,8 +58,8 @@ class FirstPage:
             self.head = read_head(store, self._view, self._now)
             self.store = store
         except StoreError:
-            return  # the screen tries again and says what is wrong
+            return  # the screen tries again and shows the error
 
     def wait(self) -> None:
-        """Wait a moment for the rows."""
+        """Wait for the rows, at most `PATIENCE` seconds."""
         self._thread.join(PATIENCE)

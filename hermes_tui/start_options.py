@@ -1,4 +1,4 @@
-"""What a person left the browser with, and how it looked then."""
+"""How the browser opens, and what it returns when it closes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hermes_store.records.recap import Limits
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where a person was: enough to come back to the same place."""
+    """Where the user was: enough to return to the same place."""
 
     query: str = ""
     session_id: str | None = None
@@ -22,17 +22,17 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The session to go on with."""
+    """The session to resume."""
 
     session_id: str
     state: State
     left: bool = False
-    """Whether the person talked in it and left, so that there is nothing to go on with."""
+    """Whether the user already chatted in it and left, so there is nothing to resume."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How to open the browser."""
+    """Everything the browser needs to open."""
 
     database: Path
     clock: Callable[[], float]
@@ -42,24 +42,23 @@ class Opening:
     print_id: bool = False
     state: State = field(default_factory=State)
     notice: str | None = None
-    """Something to say at the start, such as why resuming did not work."""
+    """A message to show at the start, such as why resuming failed."""
     sessions_dir: Path | None = None
-    """Where transcripts and snapshots of sessions lie."""
+    """The folder of session transcripts and snapshots."""
     demo: bool = False
     keys: Mapping[str, str] = field(default_factory=dict)
-    """Other keys for actions, checked already."""
+    """Changed keys by action, already checked."""
     theme: str = "hermes-dark"
     open_chat: Callable[[str | None], Any] | None = None
-    """What begins a built-in chat, given a session; None where there is none to begin."""
+    """Starts the built-in chat for a session; None where it is not available."""
     is_taken_over: Callable[[], bool] = lambda: False
-    """Whether another program goes on with sessions instead; asked when one is chosen, because
-    looking for that program takes a while."""
+    """Whether another program resumes sessions instead; called late because finding it is slow."""
     chat_first: bool = False
-    """Whether to begin in the chat, with the session of `state`."""
+    """Whether to start in the chat, with the session of `state`."""
 
     chooser: bool = False
-    """Whether the browser was opened to choose a session, and is left with it."""
+    """Whether choosing a session closes the browser and returns it."""
 
     def choosing(self, query: str) -> Opening:
-        """Return the same for a browser that is opened to choose a session."""
+        """Return a copy for a browser that only chooses a session."""
         return replace(self, chat_first=False, notice=None, state=State(query=query), chooser=True)

@@ -1,10 +1,10 @@
-"""The only way from screens and chat to the store: threads, cancellation, delivery, failures.
+"""The only path from screens and chat to the store: threads, cancellation, delivery, failures.
 
-A widget asks with the type of the answer it expects. The job runs in a thread on a read-only
-store, or with a writer of its own, and the answer comes back as a message of that type. A newer
-question of the same kind cancels the older one: its statements are interrupted within
-milliseconds, and an answer that is already on its way says that it is stale. Whatever goes wrong
-in a job comes back as `Failed`; the browser stays up.
+A widget asks with the type of answer it expects. The job runs in a thread, on a read-only store
+or with its own writer, and the answer arrives as a message of that type. A newer question of the
+same kind cancels the older one: its statements are interrupted within milliseconds, and an answer
+already on its way reports that it is stale. Any error in a job arrives as `Failed`; the browser
+stays up.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ Stopped = Callable[[], bool]
 
 POLL_SECONDS = 0.5
 CLOSE_SECONDS = 5.0
-"""How long leaving waits for what is still being written."""
-READ_ONLY = "This browser was opened with --read-only, so nothing can be changed."
+"""How long quitting waits for pending writes."""
+READ_ONLY = "The browser was opened with --read-only; nothing can be changed."
 
 log = logging.getLogger("hermes_tui.access")
 
 
 @dataclass(slots=True)
 class Series:
-    """The questions of one kind that one widget has asked."""
+    """All questions of one kind from one widget."""
 
     newest: int = 0
     """The generation of the latest question."""
 
 
 class Answer(Message, Generic[Value]):
-    """What a question was answered with. Each kind of question has a subclass of its own."""
+    """The answer to a question. Each kind of question has its own subclass."""
 
     def __init__(self, value: Value, generation: int, series: Series) -> None:
         super().__init__()
@@ -64,12 +64,12 @@ class Answer(Message, Generic[Value]):
 
     @property
     def stale(self) -> bool:
-        """Whether a newer question of the same kind was asked in the meantime."""
+        """Whether a newer question of the same kind has been asked since."""
         return self.generation < self._series.newest
 
 
 class Failed(Message):
-    """A question could not be answered; the error is a sentence for the person."""
+    """A question could not be answered; the error is a sentence for the user."""
 
     def __init__(
         self, question: type[Answer[Any]], error: StoreError, generation: int, series: Series
@@ -82,38 +82,38 @@ class Failed(Message):
 
     @property
     def stale(self) -> bool:
-        """Whether a newer question of the same kind was asked in the meantime."""
+        """Whether a newer question of the same kind has been asked since."""
         return self.generation < self._series.newest
 
 
 @dataclass
 class StoreChanged(Message):
-    """Somebody wrote to the database."""
+    """The database was written to."""
 
 
 class JobQueue:
-    """Runs jobs one after another in a thread of its own, in the order they came."""
+    """Runs jobs one at a time in its own thread, in order of arrival."""
 
     def __init__(self, name: str) -> None:
         self._threads = ThreadPoolExecutor(1, thread_name_prefix=name)
 
     def submit(self, job: Callable[[], Value]) -> Future[Value]:
-        """Run a job when its turn comes."""
+        """Queue a job."""
         return self._threads.submit(job)
 
     def close(self) -> None:
-        """Take no more jobs; those that came before are still done."""
+        """Accept no more jobs; those already queued still run."""
         self._threads.shutdown(wait=False)
 
     def wait(self, seconds: float) -> None:
-        """Wait until everything is done, but not for ever."""
+        """Wait for all jobs, up to a number of seconds."""
         done = threading.Thread(target=self._threads.shutdown, daemon=True)
         done.start()
         done.join(seconds)
 
 
 class Access:
-    """Asks one database, and changes it when told to."""
+    """Reads and changes one database."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class Access:
         read_only: bool = False,
         reader: Store | None = None,
     ) -> None:
-        """`reader` is a store that is open already."""
+        """`reader` is a store that is already open."""
         self.database = database
         self.read_only = read_only
         self._config = config
@@ -146,7 +146,7 @@ class Access:
         group: str | None = None,
         exclusive: bool = True,
     ) -> None:
-        """Ask the store in the background; the answer is posted to the asking node."""
+        """Ask the store in the background and post the answer to the asking node."""
         self.run(
             node, answer, lambda stop: job(self._read(), stop), group=group, exclusive=exclusive
         )
@@ -157,7 +157,7 @@ class Access:
         answer: type[Answer[Value]],
         job: Callable[[Store, Stopped], Value],
     ) -> None:
-        """Make a change in the background, with a writer of its own that is closed afterwards."""
+        """Make a change in the background, with its own writer that is closed afterwards."""
 
         def write(stop: Stopped) -> Value:
             with self._writer() as store:
@@ -175,7 +175,7 @@ class Access:
         exclusive: bool = True,
         queue: JobQueue | None = None,
     ) -> None:
-        """Run any job in a thread, or in its turn in a queue, and post what comes of it."""
+        """Run any job in a thread or in a queue, and post its answer or failure."""
         kind = group or answer.__qualname__
         series = self._series.setdefault((id(node), kind), Series())
         if exclusive:
@@ -202,7 +202,7 @@ class Access:
                 message = answer(value, generation, series)
             except StoreError as error:
                 message = Failed(answer, error, generation, series)
-            # The last resort of a thread: what is not told here would end the whole browser.
+            # Last resort of a thread: an error that escapes here would end the browser.
             except Exception as error:
                 message = Failed(answer, self._mistake(error), generation, series)
             if not worker.is_cancelled and node.is_attached:
@@ -211,34 +211,34 @@ class Access:
         node.run_worker(work, thread=True, group=kind, exclusive=exclusive)
 
     def cancel(self, node: DOMNode, group: str) -> None:
-        """End what a node asked for in a group; its answer is stale."""
+        """Cancel the questions of a node in a group; their answers are stale."""
         series = self._series.get((id(node), group))
         if series is not None:
             series.newest += 1
         node.workers.cancel_group(node, group)
 
     def queue(self, name: str) -> JobQueue:
-        """Return a new queue; leaving waits for what is in it."""
+        """Return a new queue; quitting waits for its jobs."""
         queue = JobQueue(name)
         self._queues.append(queue)
         return queue
 
     def _mistake(self, error: Exception) -> StoreError:
-        """Return the sentence for an error that nobody expected, and keep its story."""
+        """Log an unexpected error and return a message for the user."""
         log.error("A job failed", exc_info=error)
         path = write_crash_log(error, self.database.parent)
-        more = f" {path} has the details." if path is not None else ""
-        return StoreError(f"That failed because of a mistake in this program.{more}")
+        more = f" Details are in {path}." if path is not None else ""
+        return StoreError(f"That failed because of a bug in this program.{more}")
 
     # -- stores ----------------------------------------------------------------------------
 
     def _read(self) -> Store:
-        """Return the store that everybody reads from; DatabaseMissing while there is none."""
+        """Return the shared reader; DatabaseMissing while there is no database."""
         from hermes_store.store import Store
 
         here = self._file()
         if here != self._read_from:
-            self.reopen()  # replaced, as by a restored backup; or gone
+            self.reopen()  # replaced, for example by a restored backup, or gone
         with self._lock:
             self._read_from = here
             if self._reader is None:
@@ -255,7 +255,7 @@ class Access:
         return found.st_dev, found.st_ino
 
     def reopen(self) -> None:
-        """Open the file anew when it is next asked; another one may have taken its place."""
+        """Reopen the file at the next question; it may have been replaced."""
         with self._lock:
             stale, self._reader = self._reader, None
         if stale is not None:
@@ -271,26 +271,26 @@ class Access:
         return Store(self.database, synchronous=self._config.sessions.durability)
 
     def note_search(self, text: str) -> None:
-        """Remember a search text; the session database itself is not touched."""
+        """Add a text to the search history, which is in the sidecar."""
         from hermes_store.engines.sqlite.sidecar_database import Sidecar
         from hermes_store.marks.saved_searches import SavedSearches
 
         def keep() -> None:
             sidecar = Sidecar(self.database)
-            # A history that cannot be kept is no reason to disturb anybody.
+            # A history that cannot be saved is not worth a message.
             with suppress(StoreError):
                 SavedSearches(sidecar).remember(text)
             sidecar.close()
 
-        # Not a worker: those end with their screen, and a person is just leaving it.
+        # Not a worker: those end with their screen, which is just closing.
         self._notes.submit(keep)
 
     # -- watching --------------------------------------------------------------------------
 
     def watch(self, node: DOMNode) -> None:
-        """Tell a node whenever somebody has written to the database, until `close`."""
+        """Tell a node about every write to the database, by any process, until `close`."""
         if self._watching is not None:
-            self._watching.set()  # of a browser that was opened before and left
+            self._watching.set()  # from an earlier browser screen
         ended = self._watching = threading.Event()
 
         def look() -> None:
@@ -304,7 +304,7 @@ class Access:
         threading.Thread(target=look, name="hermes-watch", daemon=True).start()
 
     def close(self) -> None:
-        """Stop watching, let queues finish and close the store. Takes a while: use a thread."""
+        """Stop watching, finish the queues and close the store. Slow: call it in a thread."""
         if self._watching is not None:
             self._watching.set()
         deadline = time.monotonic() + CLOSE_SECONDS
@@ -316,9 +316,9 @@ class Access:
 
 
 def write_crash_log(error: Exception, home: Path | None) -> Path | None:
-    """Write an error to a file that only its owner may read, and return where it is.
+    """Write an error to a file that only its owner can read, and return the path.
 
-    A demo's home is gone by the time anybody could look; None keeps the file elsewhere.
+    `home` is None for a demo, whose home is removed before anyone could read the file.
     """
     stamp = time.strftime("%Y%m%d-%H%M%S")
     text = "".join(traceback.format_exception(error))

@@ -1,7 +1,7 @@
 """Changes to conversations: rename, delete, undo, prune, export, marks, trash.
 
-A change is asked for in a dialog that says what it would do, runs in a thread with a writer of
-its own, and is reported in one sentence with the way back.
+A dialog says what a change would do; it runs in a thread with its own writer and is reported in
+one sentence that also says how to undo it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hermes_tui.store_access import READ_ONLY, Access, Answer, Failed
 from hermes_tui.widgets import clipboard
 from hermes_tui.widgets.notice import Notice
 
-# Dialogs are loaded when they open: the first rows should not wait for them.
+# Dialogs are loaded when they open, so that the first rows do not wait for them.
 if TYPE_CHECKING:
     from hermes_store.records.prune import PrunePlan
     from hermes_tui.dialogs.delete import Delete
@@ -35,30 +35,30 @@ if TYPE_CHECKING:
 
 
 class Changes(Widget):
-    """Changes what the list shows. Takes no room on screen."""
+    """Makes changes to conversations. Not visible."""
 
     DEFAULT_CSS = "Changes { display: none; }"
 
     @dataclass
     class Done(Message):
-        """A change was made; the list is to be read anew."""
+        """A change was made; the list needs a refresh."""
 
         text: str
 
     @dataclass
     class SearchChosen(Message):
-        """A saved search is to be run."""
+        """A saved search should run."""
 
         text: str
 
     class Changed(Answer[str]):
-        """A change was made, told in a sentence."""
+        """A change was made, described in a sentence."""
 
     class Finished(Answer[str]):
-        """Something was done that the list does not show, told in a sentence."""
+        """Something was done that the list does not show, described in a sentence."""
 
     def __init__(self, access: Access, opening: Opening, undo_key: Callable[[], str]) -> None:
-        """`undo_key` returns the key that undoes a deletion, as people write it."""
+        """`undo_key` returns the key that undoes a deletion, for display."""
         super().__init__()
         self.access = access
         self._undo_key = undo_key
@@ -66,7 +66,7 @@ class Changes(Widget):
         self._sessions_dir = opening.sessions_dir
 
     def named(self, what: str) -> Callable[[SessionList], None]:
-        """Return the change of what is marked that an action names."""
+        """Return the change that an action names."""
         return {
             "rename": self.rename,
             "delete": self.delete,
@@ -82,26 +82,23 @@ class Changes(Widget):
         self.access.change(self, self.Changed, lambda store, _: job(store))
 
     def on_changes_changed(self, event: Changed) -> None:
-        """Tell what was done, and have the list read anew."""
         event.stop()
         self.post_message(self.Done(event.value))
 
     def on_changes_finished(self, event: Finished) -> None:
-        """Tell what was done."""
         event.stop()
         self.post_message(Notice(event.value))
 
     def on_failed(self, event: Failed) -> None:
-        """Tell what could not be done; some of it may have been."""
+        """Report the failure and refresh the list: part of the change may have been made."""
         event.stop()
         self.post_message(Notice(str(event.error), error=True))
         self.post_message(self.Done(""))
 
     def _target(self, sessions: SessionList) -> Target | None:
-        """Return what is marked, and say so if nothing is."""
         target = sessions.target()
         if target is None:
-            self.post_message(Notice("No conversation is selected."))
+            self.post_message(Notice("There is no conversation under the cursor."))
         return target
 
     def _refuse_read_only(self) -> bool:
@@ -110,7 +107,7 @@ class Changes(Widget):
         return self.access.read_only
 
     def _long(self, title: str, job: Callable[[Store, Work], str], *, writing: bool = True) -> None:
-        """Do something that may take long; then a dialog shows how far it is and can stop it."""
+        """Run a job that may take long; if it does, a dialog shows progress and can stop it."""
         from hermes_tui.dialogs.progress import DELAY, ProgressDialog, Work
 
         work = Work(title)
@@ -134,7 +131,7 @@ class Changes(Widget):
     # -- rename ----------------------------------------------------------------------------
 
     def rename(self, sessions: SessionList) -> None:
-        """Rename the marked session, or the newest one of a conversation."""
+        """Rename the current session, or the newest one of a conversation."""
         from hermes_tui.dialogs.rename import RenameDialog
 
         target = self._target(sessions)
@@ -155,7 +152,7 @@ class Changes(Widget):
     # -- delete and undo -------------------------------------------------------------------
 
     def delete(self, sessions: SessionList) -> None:
-        """Move the marked conversation, or all that are selected, to the trash."""
+        """Move the current conversation, or all selected ones, to trash."""
         from hermes_tui.dialogs.delete import DeleteDialog
 
         target = self._target(sessions)
@@ -182,17 +179,17 @@ class Changes(Widget):
 
     def _deleted(self, gone: Deleted, conversations: int) -> str:
         what = f"{plural(conversations, 'conversation')}, {plural(gone.messages, 'message')}"
-        return f"{what} moved to the trash. {self._undo_key()} undoes it."
+        return f"{what} moved to trash. {self._undo_key()} undoes this."
 
     def undo(self) -> None:
-        """Restore what was deleted last."""
+        """Restore the last deletion."""
         if not self._refuse_read_only():
             self._change(lambda store: _restored(store.trash.restore()))
 
     # -- prune and trash -------------------------------------------------------------------
 
     def prune(self) -> None:
-        """Prune old conversations."""
+        """Open the prune dialog."""
         from hermes_tui.dialogs.prune import PruneDialog
 
         if not self._refuse_read_only():
@@ -210,7 +207,7 @@ class Changes(Widget):
         )
 
     def trash(self) -> None:
-        """Look into the trash."""
+        """Open the trash."""
         from hermes_tui.dialogs.trash import TrashDialog
 
         self.app.push_screen(TrashDialog(self.access, self._clock()), self._trash)
@@ -229,7 +226,7 @@ class Changes(Widget):
     # -- export ----------------------------------------------------------------------------
 
     def export(self, sessions: SessionList) -> None:
-        """Write conversations to a file."""
+        """Export conversations to a file."""
         from hermes_tui.dialogs.export import ExportDialog
 
         target = self._target(sessions)
@@ -249,7 +246,7 @@ class Changes(Widget):
             number = store.transfer.export_file(
                 wanted.path, wanted.fmt, list(members), wanted.redact, work.counted
             )
-            return f"{plural(number, 'session')} written to {wanted.path}."
+            return f"{plural(number, 'session')} exported to {wanted.path}."
 
         self._long("Exporting", write, writing=False)
 
@@ -267,7 +264,7 @@ class Changes(Widget):
             self._change(apply)
 
     def pin(self, sessions: SessionList) -> None:
-        """Pin or unpin."""
+        """Pin, or unpin if the current conversation is pinned."""
         target = self._target(sessions)
         if target is None:
             return
@@ -278,7 +275,7 @@ class Changes(Widget):
             self._mark(roots, "Pinned.", lambda store, root: store.marks.pin(root))
 
     def archive(self, sessions: SessionList) -> None:
-        """Archive, or take out of the archive."""
+        """Archive, or unarchive if the current conversation is archived."""
         target = self._target(sessions)
         if target is None:
             return
@@ -287,20 +284,20 @@ class Changes(Widget):
             self._mark(roots, "Unarchived.", lambda store, root: store.marks.unarchive(root))
         else:
             self._mark(
-                roots, "Archived; h shows it.", lambda store, root: store.marks.archive(root)
+                roots, "Archived. h shows it.", lambda store, root: store.marks.archive(root)
             )
 
     def tag(self, sessions: SessionList) -> None:
-        """Set tags."""
+        """Ask for the tags, and replace the old ones."""
         from hermes_tui.dialogs.base import Ask
 
         target = self._target(sessions)
         if target is None or self._refuse_read_only():
             return
         tags = " ".join(target.row.tags) if target.row is not None else ""
-        hint = "Separate tags with spaces. An empty line removes all tags."
+        hint = "Separate tags with spaces. Leave empty to remove all tags."
         roots = sessions.chosen(target)
-        self.app.push_screen(Ask("Tags", tags, "Set", hint), lambda text: self._tag(roots, text))
+        self.app.push_screen(Ask("Tags", tags, "Save", hint), lambda text: self._tag(roots, text))
 
     def _tag(self, roots: Sequence[str], text: str | None) -> None:
         if text is None:
@@ -317,19 +314,19 @@ class Changes(Widget):
     # -- copying ---------------------------------------------------------------------------
 
     def copy(self, text: str, what: str) -> None:
-        """Copy text by all ways there are."""
+        """Copy text through the terminal and with a system tool."""
         self.app.copy_to_clipboard(text)
         self.run_worker(lambda: clipboard.copy_with_tool(text), thread=True, group="copy")
         self.post_message(Notice(f"Copied {what}."))
 
     def copy_id(self, sessions: SessionList) -> None:
-        """Copy the id of the marked session."""
+        """Copy the id of the current session."""
         target = self._target(sessions)
         if target is not None:
             self.copy(target.resumed_id, target.resumed_id)
 
     def copy_command(self, sessions: SessionList) -> None:
-        """Copy the command that resumes the marked session."""
+        """Copy the command that resumes the current session."""
         target = self._target(sessions)
         if target is not None:
             command = f"hermes --resume {target.resumed_id}"
@@ -338,7 +335,7 @@ class Changes(Widget):
     # -- saved searches --------------------------------------------------------------------
 
     def saved_searches(self, text: str) -> None:
-        """Save a search, or choose a saved one."""
+        """Open the saved searches; `text` is the search that can be saved."""
         from hermes_tui.dialogs.saved_searches import SavedDialog
 
         self.app.push_screen(SavedDialog(self.access, text), self._saved)
@@ -355,9 +352,9 @@ class Changes(Widget):
             def change(store: Store) -> str:
                 if isinstance(wanted, Keep):
                     name = store.saved_searches.save(wanted.name, wanted.text).name
-                    return f"Saved as “{name}”."
+                    return f"Search saved as “{name}”."
                 store.saved_searches.forget(wanted.name)
-                return f"Removed “{wanted.name}”."
+                return f"Saved search “{wanted.name}” removed."
 
             self.access.change(self, self.Finished, lambda store, _: change(store))
 

@@ -1,4 +1,4 @@
-"""Completing the word at the end of a search text: names of fields, and their values."""
+"""Completion of the last word of a search text: field names and values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VALUES: Mapping[str, Sequence[str]] = {
     "tag": (),
     "sort": ("newest", "oldest", "relevance"),
 }
-"""The fields of the search language with the values that are known beforehand."""
+"""The fields of the search language with their fixed values."""
 
 _LAST = re.compile(r"(?:^|\s)-?(?:([a-z]+):)?([^\s:\"]*)$")
 MIN_NAME = 2
@@ -31,7 +31,7 @@ MIN_NAME = 2
 def completed(text: str, known: Mapping[str, Sequence[str]]) -> str | None:
     """Return a search text with its last word completed; None if there is nothing to add.
 
-    `known` adds values that were seen in the database, such as models and tags.
+    `known` adds values from the database, such as models and tags.
     """
     found = _LAST.search(text)
     if found is None:

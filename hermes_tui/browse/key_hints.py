@@ -1,4 +1,4 @@
-"""The keys that work now, for the line at the bottom."""
+"""The keys that work now, for the footer."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _SCOPES = {
     Transcript: Scope.TRANSCRIPT,
     LineageTree: Scope.LINEAGE,
 }
-_ENTER = {Scope.LIST: ("⏎", "resume"), Scope.LINEAGE: ("⏎", "go there")}
+_ENTER = {Scope.LIST: ("⏎", "resume"), Scope.LINEAGE: ("⏎", "go to")}
 
 
 def hints(focused: Widget | None, overrides: Mapping[str, str]) -> list[Hint]:
-    """Return keys and what they do while a widget has the focus."""
+    """Return the key hints while a widget has the focus."""
     scope = next(
         (scope for kind, scope in _SCOPES.items() if isinstance(focused, kind)), Scope.ANYWHERE
     )

@@ -1,4 +1,4 @@
-"""The family tree of a conversation."""
+"""The lineage tree of a conversation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hermes_tui.widgets.virtual_list import VirtualList
 
 
 class LineageTree(VirtualList):
-    """Sessions and what they grew out of; Enter goes to one."""
+    """Sessions and what they continue or branch from; Enter goes to one."""
 
     BINDINGS = bindings(Scope.LINEAGE)
 
@@ -22,20 +22,18 @@ class LineageTree(VirtualList):
         self._branches: Sequence[Branch] = ()
 
     def show(self, branches: Sequence[Branch]) -> None:
-        """Show a tree and mark the current session in it."""
+        """Show a tree with the cursor on the session it was opened for."""
         self._branches = branches
         self.set_count(len(branches))
         current = (place for place, branch in enumerate(branches) if branch.current)
         self.cursor = next(current, 0)
 
     def clear(self) -> None:
-        """Show nothing."""
         self.show(())
 
     def branch(self, index: int) -> Branch | None:
-        """Return what stands at a place."""
+        """Return the branch at a place."""
         return self._branches[index] if index < len(self._branches) else None
 
     def item_line(self, index: int, line: int, width: int) -> Line:
-        """Return a session as a line."""
         return lineage_lines.branch_line(self._branches[index], width, self.now)

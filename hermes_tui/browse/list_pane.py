@@ -1,4 +1,4 @@
-"""The list pane: loads the conversations, keeps them current, sorts, groups and folds them."""
+"""The list pane: loads, refreshes, sorts, groups and folds the conversations."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from hermes_tui.widgets.notice import Notice
 
 RETRY_SECONDS = 1.0
 REST = 20
-"""A reload of everything may take this part of the time between two."""
+"""The pause between full reloads, as a multiple of the time one takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The whole list, with the rows of its beginning."""
+    """The whole list, with its first rows."""
 
     entries: list[Entry]
     rows: list[ListRow]
@@ -45,7 +45,7 @@ class Loaded:
 
 
 class ListPane(Vertical):
-    """Shows the conversations of the store, the newest activity first, or what a search found."""
+    """Shows all conversations, most recently active first, or search results."""
 
     BINDINGS = bindings(Scope.LIST)
 
@@ -54,13 +54,13 @@ class ListPane(Vertical):
 
     @dataclass
     class Shown(Message):
-        """The list shows something else than before."""
+        """The content of the list has changed."""
 
         text: str
-        """The search text that it answers; an empty one means everything."""
+        """The search text it answers; empty for the whole list."""
 
     class LoadedFirst(Message):
-        """The whole list is there for the first time."""
+        """The whole list was loaded for the first time."""
 
     class HeadRead(Answer[Head]):
         """The beginning of the list."""
@@ -69,10 +69,10 @@ class ListPane(Vertical):
         """The whole list."""
 
     class RowsRead(Answer[list[ListRow]]):
-        """Rows that came into sight."""
+        """Rows that scrolled into view."""
 
     class FamilyRead(Answer[tuple[str, Lineage]]):
-        """What is below a conversation."""
+        """The sessions below a conversation."""
 
     def __init__(self, access: Access, opening: Opening, head: Head | None = None) -> None:
         super().__init__(id="list")
@@ -83,7 +83,7 @@ class ListPane(Vertical):
         self.not_searched: StoreError | None = None
         self._clock, self._demo = opening.clock, opening.demo
         self._wanted = opening.state.session_id
-        """The session to mark once it has come into the list."""
+        """The session to move the cursor to once it is in the list."""
         self._head = head
         self._head_at = 0.0
         self._entries: list[Entry] = []
@@ -94,12 +94,11 @@ class ListPane(Vertical):
         self._again = False
 
     def compose(self) -> ComposeResult:
-        """Make the list, and what stands in its place while it is empty."""
         yield SessionList(self._clock(), id="sessions")
         yield Static("", id="empty", markup=False)
 
     def header(self, found: str | None) -> Header:
-        """Return what the header tells; `found` is how much a search found."""
+        """Return the content of the header; `found` is the number of results."""
         return Header(
             self.access.database,
             sum(isinstance(entry, str) for entry in self._entries),
@@ -114,7 +113,7 @@ class ListPane(Vertical):
     # -- loading ---------------------------------------------------------------------------
 
     def begin(self) -> bool:
-        """Show the rows that were read beforehand; return whether there were any."""
+        """Show the rows read beforehand; return whether there were any."""
         if self._head is None or not self._by_activity:
             return False
         self._show_head(self._head)
@@ -125,7 +124,7 @@ class ListPane(Vertical):
         return self.view.sort is Sort.ACTIVITY and self.view.group is Grouping.NONE
 
     def load(self) -> None:
-        """Load the list: its head at once where that is possible, then all of it."""
+        """Load the list: first its head where possible, then all of it."""
         if self._by_activity:
             view, now = self.view, self._clock()
             self.access.ask(self, self.HeadRead, lambda store, _: read_head(store, view, now))
@@ -133,7 +132,7 @@ class ListPane(Vertical):
             self.load_all()
 
     def load_all(self) -> None:
-        """Read the whole list; a reading that is under way is always brought to its end first."""
+        """Read the whole list, after a read that is already running."""
         if self._reading:
             self._again = True
             return
@@ -151,7 +150,6 @@ class ListPane(Vertical):
         self.access.ask(self, self.AllRead, read)
 
     def on_list_pane_head_read(self, event: HeadRead) -> None:
-        """Show the beginning of the list, and read all of it if it is time."""
         event.stop()
         if event.stale:
             return
@@ -164,7 +162,7 @@ class ListPane(Vertical):
         self._show(head.rows)
 
     def _load_all_in_time(self) -> None:
-        """Read everything, but rest a while after a long reading."""
+        """Read everything, but pause after a slow read."""
         since = time.monotonic() - (self._loaded_at or 0.0)
         pause = REST * self._load_seconds - since
         if pause <= 0:
@@ -178,7 +176,6 @@ class ListPane(Vertical):
             self.load_all()
 
     def on_list_pane_all_read(self, event: AllRead) -> None:
-        """Show the whole list."""
         event.stop()
         if event.stale:
             return
@@ -200,7 +197,6 @@ class ListPane(Vertical):
             self._load_all_in_time()
 
     def on_failed(self, event: Failed) -> None:
-        """Say what could not be read."""
         event.stop()
         if event.stale:
             return
@@ -210,14 +206,14 @@ class ListPane(Vertical):
         self._reading = False
         self.missing = event.error
         if isinstance(event.error, DatabaseMissing):
-            # Gone and back between two looks of the watch is no change to it.
+            # The watch does not notice a file that is gone and back between two polls.
             self.set_timer(RETRY_SECONDS, self.load)
         self._entries, self.hidden = [], {}
         self._loaded_at = time.monotonic()
         self._show([])
 
     def refresh_list(self) -> None:
-        """Read the list and the rows on screen anew; everything stays where it is."""
+        """Reload the list and the rows on screen without moving anything."""
         if self.missing is not None:
             self.access.reopen()
         self.sessions.now = self._clock()
@@ -225,7 +221,6 @@ class ListPane(Vertical):
         self.load()
 
     def on_rows_wanted(self, event: RowsWanted) -> None:
-        """Read rows that came into sight."""
         event.stop()
         ids, now = event.ids, self._clock()
         self.access.ask(
@@ -233,7 +228,6 @@ class ListPane(Vertical):
         )
 
     def on_list_pane_rows_read(self, event: RowsRead) -> None:
-        """Show rows that came into sight."""
         event.stop()
         self.sessions.provide(event.value)
 
@@ -252,12 +246,12 @@ class ListPane(Vertical):
         self.post_message(self.Shown(""))
 
     def show_all(self) -> None:
-        """Show the whole list again, after a search."""
+        """Show the whole list again after a search."""
         self._searching, self.not_searched = False, None
         self._show([], to_top=True)
 
     def show_found(self, found: Found, *, to_top: bool) -> None:
-        """Show what a search found."""
+        """Show search results."""
         self._searching, self.not_searched = True, None
         groups = found.result.groups
         present = {row.id for row in found.rows}
@@ -272,26 +266,24 @@ class ListPane(Vertical):
         self.post_message(self.Shown(found.text))
 
     def show_failure(self, text: str, error: StoreError) -> None:
-        """Show nothing, because a search failed."""
+        """Show why a search failed instead of results."""
         self._searching, self.not_searched = True, error
         self.sessions.show_entries([], snippets={}, to_top=True)
         self._show_emptiness()
         self.post_message(self.Shown(text))
 
     def searching(self) -> None:
-        """Take note that a search is under way: what is read meanwhile is not shown."""
+        """Note that a search is running, so that the list does not replace its results."""
         self._searching = True
         self._show_title()
 
     def _show_title(self) -> None:
-        """Say what the list shows, and in which order."""
         order = "" if self.view.sort is Sort.ACTIVITY else f" by {self.view.sort.value}"
         source = f" · {self.view.source}" if self.view.source else ""
         text = "Results" if self._searching else f"Sessions{order}{source}"
         self.border_title = Content(clean(text))
 
     def _show_emptiness(self) -> None:
-        """Say what the list shows; if nothing, why, and what to do."""
         self._show_title()
         vacant = self.sessions.count == 0
         self.empty.display = vacant
@@ -315,41 +307,35 @@ class ListPane(Vertical):
         self.post_message(Notice(sentence))
 
     def action_sort(self) -> None:
-        """Sort by the next criterion."""
         choices = list(Sort)
         chosen = choices[(choices.index(self.view.sort) + 1) % len(choices)]
         self._set_view(replace(self.view, sort=chosen), f"Sorted by {chosen.value}.")
 
     def action_group(self) -> None:
-        """Group by the next criterion."""
         choices = list(Grouping)
         chosen = choices[(choices.index(self.view.group) + 1) % len(choices)]
         said = f"Grouped by {chosen.value}." if chosen is not Grouping.NONE else "Not grouped."
         self._set_view(replace(self.view, group=chosen), said)
 
     def action_hidden(self) -> None:
-        """Show everything, or hide again what is hidden by default."""
         if self.view.shown:
-            said = "Cron jobs, sub-agents, archived and empty conversations are hidden."
+            said = "Hiding scheduled jobs, sub-agents, archived and empty conversations."
             self._set_view(replace(self.view, shown=frozenset()), said)
         else:
             view = replace(self.view, shown=frozenset(Hidden))
-            self._set_view(view, "All conversations are shown.")
+            self._set_view(view, "Showing all conversations.")
 
     # -- selecting and folding -------------------------------------------------------------
 
     def action_select(self) -> None:
-        """Select or unselect the marked conversation."""
         self.sessions.toggle_selected()
         self.post_message(SessionList.SelectionChanged())
 
     def action_select_all(self) -> None:
-        """Select all conversations in the list, or none."""
         self.sessions.select_all()
         self.post_message(SessionList.SelectionChanged())
 
     def action_unfold(self) -> None:
-        """Show what is below the marked conversation."""
         target = self.sessions.target()
         if target is None or target.part or target.row is None or not target.row.foldable:
             return
@@ -357,23 +343,21 @@ class ListPane(Vertical):
         self.access.ask(self, self.FamilyRead, lambda store, _: (root, store.lineage.tree(root)))
 
     def on_list_pane_family_read(self, event: FamilyRead) -> None:
-        """Show what is below a conversation."""
         event.stop()
         root_id, family = event.value
         below = [each for each in lineage_lines.branches(family) if each.session.id != root_id]
         self.sessions.unfold(root_id, [replace(each, current=False) for each in below])
 
     def action_fold(self) -> None:
-        """Hide what is below the marked conversation again."""
         target = self.sessions.target()
         if target is not None:
             self.sessions.fold(target.root_id)
 
 
 def begun_with(entries: Sequence[Entry], head: Sequence[Entry]) -> list[Entry]:
-    """Return a list with its newest part read anew.
+    """Return a list with its head replaced by a newer one.
 
-    What stood above the last of the new beginning and is not in it has gone.
+    Entries above the last known one of the new head that are not in it are gone.
     """
     fresh = [entry for entry in head if isinstance(entry, str)]
     known = set(fresh)

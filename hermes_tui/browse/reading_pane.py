@@ -1,4 +1,4 @@
-"""The reading pane: recap, transcript, lineage and info of the marked conversation."""
+"""The reading pane: recap, transcript, lineage and info of the current conversation."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from hermes_tui.widgets.notice import Notice
 
 TABS = ("recap", "transcript", "lineage", "info")
 AROUND = 40
-"""Messages that are read along with the outline of a transcript."""
+"""Messages read along with the outline of a transcript."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A transcript with the messages around the place where it begins."""
+    """A transcript with the messages around its starting place."""
 
     outline: Outline
     messages: list[Message]
@@ -46,12 +46,12 @@ class Page:
     spans: Spans | None
     focus: int | None
     finding: bool
-    """Whether a person looks for something in this conversation alone."""
+    """Whether the user is searching within this conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """What the pane shows: a conversation, and what is searched for in it."""
+    """What the pane shows: a conversation and the search text."""
 
     target: Target
     query: str
@@ -59,7 +59,7 @@ class Followed:
 
 
 class ReadingPane(Vertical):
-    """Follows the marked conversation."""
+    """Shows the current conversation."""
 
     recap = query_one("#recap-text", Static)
     transcript = query_one(Transcript)
@@ -67,37 +67,36 @@ class ReadingPane(Vertical):
     info = query_one("#info-text", Static)
 
     class TabChanged(TextualMessage):
-        """Another page is open."""
+        """Another tab is open."""
 
     class RecapRead(Answer[Recap]):
-        """What was said last."""
+        """The recap of a session."""
 
     class PageRead(Answer[Page]):
         """A transcript."""
 
     class LineageRead(Answer[Lineage]):
-        """A family tree."""
+        """A lineage tree."""
 
     class InfoRead(Answer[Content]):
         """The facts about a conversation."""
 
     class MessagesRead(Answer[list[Message]]):
-        """Messages that came into sight."""
+        """Messages that scrolled into view."""
 
     class Grown(Answer[tuple[Outline, list[Message]]]):
-        """The end of a conversation that goes on."""
+        """New messages of a live conversation."""
 
     def __init__(self, access: Access, opening: Opening) -> None:
         super().__init__(id="pane")
         self.access = access
         self.tab = opening.state.tab
         self.find_text: str | None = None
-        """What a person looks for in this conversation alone."""
+        """The text searched for within this conversation."""
         self._opening = opening
         self._followed: Followed | None = None
 
     def compose(self) -> ComposeResult:
-        """Make the pages, of which one is open."""
         for page in self._pages():
             page.display = page.id == self.tab
             yield page
@@ -109,25 +108,23 @@ class ReadingPane(Vertical):
         yield VerticalScroll(Static("", id="info-text", markup=False), id="info")
 
     def on_mount(self) -> None:
-        """Show which page is open."""
-        # Only when a new text has been laid out is it known where its end is.
+        # The end of a new text is known only once it has been laid out.
         self.watch(self.query_one("#recap"), "virtual_size", self._to_end_of_recap, init=False)
         self.show_tabs()
 
     def on_resize(self) -> None:
-        """Use the room there is for the names of the pages."""
         self.show_tabs()
 
     # -- pages -----------------------------------------------------------------------------
 
     @property
     def page(self) -> Widget:
-        """The page that is open."""
+        """The open page."""
         return self.query_one(f"#{self.tab}")
 
     def show_tabs(self) -> None:
-        """Show the names of the pages, the open one standing out."""
-        # Our own words only: a border title is the one place that is parsed as markup.
+        """Show the names of the tabs, the open one highlighted."""
+        # No stored text here: a border title is the one place that is parsed as markup.
         space = " " if self.screen.size.width >= 100 else ""
         names = [
             f"[b reverse]{space}{tab.capitalize()}{space}[/]"
@@ -138,7 +135,7 @@ class ReadingPane(Vertical):
         self.border_title = "─".join(names)
 
     def show_tab(self, tab: str) -> None:
-        """Open another page."""
+        """Open a tab."""
         self.tab = tab
         for page in self.children:
             page.display = page.id == tab
@@ -148,7 +145,7 @@ class ReadingPane(Vertical):
         self.post_message(self.TabChanged())
 
     def next_tab(self) -> None:
-        """Open the next page; the keys go with it."""
+        """Open the next tab, keeping the focus in the pane."""
         focused = self.has_focus_within
         self.show_tab(TABS[(TABS.index(self.tab) + 1) % len(TABS)])
         if focused:
@@ -157,7 +154,7 @@ class ReadingPane(Vertical):
     # -- following -------------------------------------------------------------------------
 
     def follow(self, target: Target | None, query: str, hit: Hit | None) -> None:
-        """Show a conversation on the page that is open."""
+        """Show a conversation in the open tab."""
         if target is None:
             self.clear()
             return
@@ -167,7 +164,7 @@ class ReadingPane(Vertical):
         self._ask(self._followed)
 
     def follow_if_moved(self, target: Target | None, query: str, hit: Hit | None) -> None:
-        """Show a conversation if that is another one, or is searched for otherwise."""
+        """Show a conversation if it, or the search text, has changed."""
         shown = self._followed
         if (
             target is None
@@ -177,13 +174,13 @@ class ReadingPane(Vertical):
             self.follow(target, query, hit)
 
     def find(self, text: str | None) -> None:
-        """Look for something in this conversation alone; None ends that."""
+        """Search within this conversation; None ends that."""
         self.find_text = text
         if self._followed is not None:
             self._ask(self._followed)
 
     def clear(self) -> None:
-        """Show nothing."""
+        """Show nothing, and cancel what is being read."""
         self._followed = None
         self.access.cancel(self, "pane")
         self.recap.update("")
@@ -201,7 +198,6 @@ class ReadingPane(Vertical):
         ask[self.tab](shown)
 
     def on_failed(self, event: Failed) -> None:
-        """Say what went wrong, in the place of what was asked for."""
         event.stop()
         if event.stale or event.question is self.Grown:
             return
@@ -219,7 +215,6 @@ class ReadingPane(Vertical):
         self.access.ask(self, self.RecapRead, read, group="pane")
 
     def on_reading_pane_recap_read(self, event: RecapRead) -> None:
-        """Show what was said last."""
         event.stop()
         if not event.stale:
             self.recap.update(session_details.recap(event.value))
@@ -235,7 +230,6 @@ class ReadingPane(Vertical):
         )
 
     def on_reading_pane_lineage_read(self, event: LineageRead) -> None:
-        """Show a family tree."""
         event.stop()
         if not event.stale:
             self.lineage.now = self._opening.clock()
@@ -260,7 +254,6 @@ class ReadingPane(Vertical):
         self.access.ask(self, self.InfoRead, read, group="pane")
 
     def on_reading_pane_info_read(self, event: InfoRead) -> None:
-        """Show the facts about a conversation."""
         event.stop()
         if not event.stale:
             self.info.update(event.value)
@@ -293,7 +286,6 @@ class ReadingPane(Vertical):
         self.access.ask(self, self.PageRead, read, group="pane")
 
     def on_reading_pane_page_read(self, event: PageRead) -> None:
-        """Show a transcript."""
         event.stop()
         page = event.value
         if event.stale:
@@ -307,11 +299,12 @@ class ReadingPane(Vertical):
         )
         if page.finding:
             number = len(page.matches)
-            said = f"{number:,} messages match." if number else "Nothing in this conversation."
+            said = (
+                f"Matching messages: {number:,}." if number else "No matches in this conversation."
+            )
             self.post_message(Notice(said))
 
     def on_transcript_messages_wanted(self, event: Transcript.MessagesWanted) -> None:
-        """Read messages that came into sight."""
         event.stop()
         ids: Sequence[int] = event.ids
         self.access.ask(
@@ -319,12 +312,11 @@ class ReadingPane(Vertical):
         )
 
     def on_reading_pane_messages_read(self, event: MessagesRead) -> None:
-        """Show messages that came into sight."""
         event.stop()
         self.transcript.provide(event.value)
 
     def refresh_page(self) -> None:
-        """Let an open page grow with its conversation."""
+        """Add new messages to the open tab."""
         outline = self.transcript.outline
         if self._followed is None:
             return
@@ -338,7 +330,6 @@ class ReadingPane(Vertical):
             )
 
     def on_reading_pane_grown(self, event: Grown) -> None:
-        """Show what was said meanwhile."""
         event.stop()
         outline, messages = event.value
         now = self.transcript.outline
@@ -346,7 +337,7 @@ class ReadingPane(Vertical):
             self.transcript.grow(outline, messages)
 
     def go_to_match(self, direction: int) -> None:
-        """Go to the next match, or the one before, opening the transcript first."""
+        """Go to the next or previous match; first open the transcript if it is not."""
         if self.tab != "transcript":
             self.show_tab("transcript")
             return

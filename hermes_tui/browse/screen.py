@@ -1,4 +1,4 @@
-"""The main screen: puts search pane, list pane and reading pane together."""
+"""The main screen, which connects search pane, list pane and reading pane."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from hermes_tui.widgets.virtual_list import VirtualList
 
 
 class BrowseScreen(Screen[Choice]):
-    """Conversations on the left, one of them on the right, and a search pane above."""
+    """Conversations on the left, the current one on the right, the search pane above."""
 
     BINDINGS = bindings(Scope.ANYWHERE)
 
@@ -50,11 +50,11 @@ class BrowseScreen(Screen[Choice]):
 
     @dataclass
     class OpenChat(Message):
-        """A session is to be continued in the built-in chat."""
+        """A session should be resumed in the built-in chat."""
 
         session_id: str
         then: Callable[[Choice | None], None]
-        """What to do with what the chat was left with."""
+        """Called with the result of the chat."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class BrowseScreen(Screen[Choice]):
         keys: Mapping[str, str],
         head: Head | None = None,
     ) -> None:
-        """`keys` are those that a person has changed; `head` was read beforehand."""
+        """`keys` are those the user has changed; `head` was read beforehand."""
         super().__init__()
         self.access = access
         self.opening = opening
@@ -73,7 +73,6 @@ class BrowseScreen(Screen[Choice]):
         self._pending = Pending()
 
     def compose(self) -> ComposeResult:
-        """Lay out header, search pane, list, reading pane and key line."""
         with Vertical(id="top"):
             yield Static("", id="header", markup=False)
             yield SearchPane(self.access, self.opening.clock)
@@ -83,9 +82,9 @@ class BrowseScreen(Screen[Choice]):
         yield StatusBar(id="status")
 
     def on_mount(self) -> None:
-        """Show the first rows, and go on once they are painted.
+        """Show the first rows, and start reading once they are painted.
 
-        Threads that read at the same time would make the first picture take twice as long.
+        Threads that read at the same time would double the time to the first frame.
         """
         self.search.field.focus()
         if self.opening.state.query:
@@ -100,18 +99,16 @@ class BrowseScreen(Screen[Choice]):
             self._begin(self.list.load)
 
     def _begin(self, load: Callable[[], None]) -> None:
-        """Show the marked conversation, read the list, and watch for changes."""
         self._begun = True
         self.reading.follow_if_moved(*self._marked())
         load()
         self.access.watch(self)
 
     def _undo_key(self) -> str:
-        # Not a letter: that would go into the search field.
+        # Not a letter: it would be typed into the search field.
         return actions.key_for("undo-now", self._keys)
 
     def on_store_changed(self, event: StoreChanged) -> None:
-        """Show what others have written."""
         event.stop()
         self.list.refresh_list()
         self.search.search_later()
@@ -120,10 +117,10 @@ class BrowseScreen(Screen[Choice]):
     def on_resize(self) -> None:
         self.show_header()
 
-    # -- telling the person ----------------------------------------------------------------
+    # -- messages to the user --------------------------------------------------------------
 
     def say(self, sentence: str, *, error: bool = False) -> None:
-        """Say what was done, in the place of what was said before."""
+        """Show a message; one that is not an error replaces earlier ones."""
         if error:
             self.notify(clean(sentence), severity="error", timeout=10, markup=False)
             return
@@ -131,12 +128,10 @@ class BrowseScreen(Screen[Choice]):
         self.notify(clean(sentence), markup=False)
 
     def on_notice(self, event: Notice) -> None:
-        """Show what a pane has to say."""
         event.stop()
         self.say(event.text, error=event.error)
 
     def on_changes_done(self, event: Changes.Done) -> None:
-        """Show what was changed."""
         event.stop()
         if event.text:
             self.list.sessions.selected = {}
@@ -146,13 +141,12 @@ class BrowseScreen(Screen[Choice]):
         self._follow()
 
     def on_changes_search_chosen(self, event: Changes.SearchChosen) -> None:
-        """Run a saved search."""
         event.stop()
         self.search.text = event.text
         self.search.field.focus()
 
     def show_header(self) -> None:
-        """Say which database this is, how much there is, and how much is hidden."""
+        """Update the header."""
         found = self.search.figures() if self.search.is_searching else None
         self.header.update(browser_header.content(self.list.header(found), self.size.width))
 
@@ -164,7 +158,7 @@ class BrowseScreen(Screen[Choice]):
     # -- between the panes -----------------------------------------------------------------
 
     def on_search_pane_changed(self, event: SearchPane.Changed) -> None:
-        """Forget what waited for another text; without one, show the whole list again."""
+        """Drop an action that waits for another text; without text, show the whole list."""
         event.stop()
         self._pending.typed(event.text)
         if self.search.is_searching:
@@ -173,7 +167,7 @@ class BrowseScreen(Screen[Choice]):
             self.list.show_all()
 
     def on_search_pane_shown(self, event: SearchPane.Shown) -> None:
-        """Show what was found; below a dialog everything stays in its place."""
+        """Show the results; do not scroll while a dialog is open."""
         event.stop()
         found = event.found
         if found.text == self.search.text:
@@ -181,7 +175,7 @@ class BrowseScreen(Screen[Choice]):
             self.search.show_figures()
 
     def on_search_pane_not_searched(self, event: SearchPane.NotSearched) -> None:
-        """Show nothing; but what answers this text already may stay."""
+        """Show the failure, unless the list already answers this text."""
         event.stop()
         if event.text == self._pending.answered:
             self._answer(event.text)
@@ -189,13 +183,12 @@ class BrowseScreen(Screen[Choice]):
             self.list.show_failure(event.text, event.error)
 
     def on_search_pane_rested(self, event: SearchPane.Rested) -> None:
-        """After a pause the most relevant come first, unless the person moved on to read."""
+        """Rank by relevance after a pause, unless the user has moved in the list."""
         event.stop()
         if not self.list.sessions.cursor and self.app.screen is self:
             self.search.rank()
 
     def on_list_pane_shown(self, event: ListPane.Shown) -> None:
-        """Follow what the list shows now."""
         event.stop()
         self.show_header()
         if self.search.is_searching and event.text == self.search.text:
@@ -207,12 +200,10 @@ class BrowseScreen(Screen[Choice]):
             self._answer(self.search.text)
 
     def on_list_pane_loaded_first(self, event: ListPane.LoadedFirst) -> None:
-        """Do what can wait until the whole list is there."""
         event.stop()
         self.search.prepare()
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
-        """Follow the marked row."""
         event.stop()
         if isinstance(event.view, SessionList):
             self._follow()
@@ -227,13 +218,13 @@ class BrowseScreen(Screen[Choice]):
         hit = found.hit_of(target.root_id) if found is not None and target is not None else None
         return target, self.search.text if self.search.is_searching else "", hit
 
-    # -- acting on what is listed ----------------------------------------------------------
+    # -- actions on conversations ----------------------------------------------------------
 
     def _answer(self, text: str) -> None:
         self._pending.answer(text, wanted=self.app.screen is self)
 
     def action_change(self, what: str) -> None:
-        """Change what is marked, or selected, as soon as that is what was typed."""
+        """Start a change once the list answers what was typed."""
         change = self.changes.named(what)
         if not self._pending.wait_for(self.search.text, lambda: self.action_change(what)):
             change(self.list.sessions)
@@ -251,11 +242,10 @@ class BrowseScreen(Screen[Choice]):
         self.changes.saved_searches(self.search.text.strip())
 
     def on_transcript_copied(self, event: Transcript.Copied) -> None:
-        """Copy a message."""
         event.stop()
         self.changes.copy(event.text, f"{len(event.text):,} characters")
 
-    # -- moving about ----------------------------------------------------------------------
+    # -- moving ----------------------------------------------------------------------------
 
     def _go_pane(self, step: int) -> None:
         stops: list[Widget] = [self.search.field, self.list.sessions, self.reading.page]
@@ -276,14 +266,14 @@ class BrowseScreen(Screen[Choice]):
         self.search.field.focus()
 
     def action_list_up(self) -> None:
-        """Mark the conversation above; above the first one, go through earlier searches."""
+        """Move up in the list; from the first row, go back in the search history."""
         if self._moved_down():
             self.list.sessions.action_cursor_up()
         else:
             self.search.go_in_history(1)
 
     def action_list_down(self) -> None:
-        """Mark the conversation below, or go back through later searches."""
+        """Move down in the list, or forward in the search history."""
         if self.search.in_history and not self._moved_down():
             self.search.go_in_history(-1)
         else:
@@ -313,7 +303,7 @@ class BrowseScreen(Screen[Choice]):
     @on(ReadingPane.TabChanged)
     @on(events.ScreenResume)
     def show_hints(self) -> None:
-        """Show the keys that work now."""
+        """Update the key hints."""
         self.status.show(hints(self.focused, self._keys))
 
     def on_descendant_focus(self) -> None:
@@ -324,10 +314,10 @@ class BrowseScreen(Screen[Choice]):
         """Return the widget that the actions of a scope belong to."""
         return self.list if scope is Scope.LIST else self
 
-    # -- stepping back and leaving ---------------------------------------------------------
+    # -- back, resume, quit ----------------------------------------------------------------
 
     def action_back(self) -> None:
-        """Step back: clear the search, leave the pane, quit."""
+        """Leave the pane, clear the selection or the search, or quit."""
         sessions = self.list.sessions
         if self.reading.has_focus_within:
             sessions.focus()
@@ -344,7 +334,6 @@ class BrowseScreen(Screen[Choice]):
             self.app.exit()
 
     def action_resume(self) -> None:
-        """Leave with the marked session."""
         if not self._pending.wait_for(self.search.text, self.action_resume):
             target = self.list.sessions.target()
             if target is not None:
@@ -375,7 +364,7 @@ class BrowseScreen(Screen[Choice]):
         self.action_resume()
 
     def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
-        """Resume a row of the list; go to a session of the tree."""
+        """Resume a conversation of the list, or go to a session of the lineage tree."""
         event.stop()
         if isinstance(event.view, SessionList):
             self.action_resume()
@@ -385,13 +374,11 @@ class BrowseScreen(Screen[Choice]):
                 self._go_to(branch.session.id)
 
     def _go_to(self, session_id: str) -> None:
-        """Mark a session in the list, wherever it is, and show it."""
         if not self.list.sessions.go_to(session_id):
             self.search.text = f"id:{session_id}"
         self.list.sessions.focus()
 
     def action_find(self) -> None:
-        """Ask what to find in the open conversation."""
         from hermes_tui.dialogs.base import Ask
 
         dialog = Ask("Find in this conversation", self.reading.find_text or "", "Find")

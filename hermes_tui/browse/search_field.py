@@ -1,4 +1,4 @@
-"""The field of the search pane: one line of text that completes fields and their values."""
+"""The search field, which completes field names and values."""
 
 from __future__ import annotations
 
@@ -12,23 +12,22 @@ from hermes_tui.widgets.text_field import Field
 
 PLACEHOLDER = 'Type to search every message · source:telegram after:7d "exact words"'
 Known = Mapping[str, Sequence[str]]
-"""Values of fields that occur in the database, by field."""
+"""Values in the database, by field."""
 
 
 class _Completions(Suggester):
-    """Shows how the text could go on."""
+    """Suggests a completion."""
 
     def __init__(self, known: Callable[[], Known]) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
         self._known = known
 
     async def get_suggestion(self, value: str) -> str | None:
-        """Return the whole text with its end completed."""
         return completed(value, self._known())
 
 
 class SearchField(Field):
-    """One line of text; keys that mean nothing in it go to the list."""
+    """A one-line field; keys it does not use go to the list."""
 
     BINDINGS = bindings(Scope.SEARCH)
 
@@ -43,12 +42,12 @@ class SearchField(Field):
         )
 
     def replace_text(self, text: str) -> None:
-        """Put another text into the field, the cursor at its end."""
+        """Replace the text and put the cursor at its end."""
         self.value = text
         self.cursor_position = len(text)
 
     def complete(self) -> bool:
-        """Complete the end of the text; return whether there was something to complete."""
+        """Complete the last word; return whether there was anything to complete."""
         if self.cursor_position < len(self.value):
             return False
         wider = completed(self.value, self.known)

@@ -1,4 +1,4 @@
-"""The search pane: searches on every key, and says what was found and how."""
+"""The search pane: searches on every key, and shows counts and remarks."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from hermes_tui.presentation import search_results
 from hermes_tui.store_access import Access, Answer, Failed, Stopped
 
 PAGE = 24
-"""Conversations that a search returns at first; more when the end of the list comes near."""
+"""Conversations a search returns at first; more when the user nears the end of the list."""
 MAX_PAGE = 4_000
 WORDS_AT_ONCE = 0.1
-"""Seconds of work, and of rest, while the list of words is made."""
+"""Seconds of work, and of rest, while the side index is built."""
 SEARCH_AGAIN = 2.0
-"""Seconds between two searches for the same text while others write."""
+"""Seconds between two searches for the same text while the database changes."""
 PAUSE = 0.8
-"""Seconds without a key after which results are ranked."""
+"""Seconds without a key before results are ranked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A search and what it found."""
+    """A search and its results."""
 
     text: str
     limit: int
     result: SearchResult
     rows: list[ListRow]
     to_top: bool
-    """Whether the list should begin at its top again."""
+    """Whether the list should scroll to its top."""
 
     def hit_of(self, root_id: str) -> Hit | None:
-        """Return the best hit of a conversation."""
+        """Return the best match in a conversation."""
         for group in self.result.groups:
             if group.root_id == root_id and group.hits:
                 return group.hits[0]
@@ -54,19 +54,19 @@ class Found:
 
 
 class SearchPane(Vertical):
-    """Searches while a person types."""
+    """Searches while the user types."""
 
     field = query_one(SearchField)
 
     @dataclass
     class Changed(Message):
-        """The search text is another one now."""
+        """The search text has changed."""
 
         text: str
 
     @dataclass
     class Shown(Message):
-        """A search was answered."""
+        """A search has results to show."""
 
         found: Found
 
@@ -78,19 +78,19 @@ class SearchPane(Vertical):
         error: StoreError
 
     class Rested(Message):
-        """The person has not typed for a moment; results could be ranked now."""
+        """The user has stopped typing; results can be ranked now."""
 
     class Results(Answer[Found]):
-        """What a search found."""
+        """The results of a search."""
 
     class History(Answer[tuple[str, ...]]):
-        """Earlier searches."""
+        """The search history."""
 
     class Words(Answer[None]):
-        """The list of words is up to date."""
+        """The side index is up to date."""
 
     class Values(Answer[Known]):
-        """Values of fields that occur in the database."""
+        """Field values in the database."""
 
     def __init__(self, access: Access, clock: Callable[[], float]) -> None:
         super().__init__(id="search")
@@ -107,7 +107,6 @@ class SearchPane(Vertical):
         self._again_planned = False
 
     def compose(self) -> ComposeResult:
-        """Make the field, the figures beside it and the remarks below."""
         with Horizontal(id="search-line"):
             yield SearchField()
             yield Static("", id="found", markup=False)
@@ -115,7 +114,7 @@ class SearchPane(Vertical):
 
     @property
     def text(self) -> str:
-        """What is searched for."""
+        """The search text."""
         return self.field.value
 
     @text.setter
@@ -128,7 +127,7 @@ class SearchPane(Vertical):
         return bool(self.text.strip())
 
     def figures(self) -> str:
-        """Return how much was found, for where this pane has no room to say it."""
+        """Return the number of results, for the header where this pane has no room."""
         if self.found is None:
             return "searching …"
         return search_results.figures(self.found.result).plain
@@ -140,33 +139,31 @@ class SearchPane(Vertical):
         label.update(remarks or "")
 
     def show_figures(self) -> None:
-        """Say how much was found, and what is worth knowing about it."""
+        """Show the number of results and any remarks."""
         if self.found is not None:
             result = self.found.result
             self._say(search_results.figures(result), search_results.remarks(result))
 
     def prepare(self) -> None:
-        """Read earlier searches, then list words: one after the other, because each thread that
-        reads has a connection with memory of its own.
+        """Read the search history, then update the side index.
+
+        One after the other, because each reading thread has a connection with its own memory.
         """
         self.access.ask(self, self.History, lambda store, _: store.saved_searches.history())
 
     def on_search_pane_history(self, event: History) -> None:
-        """Keep earlier searches, and list words in the background."""
         event.stop()
         self._history = event.value
         if not self.access.read_only:
             self.access.ask(self, self.Words, _list_words)
 
     def on_search_pane_values(self, event: Values) -> None:
-        """Offer values that occur."""
         event.stop()
         self.field.known = event.value
 
     # -- searching -------------------------------------------------------------------------
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Search for the new text, or let the whole list be shown again."""
         event.stop()
         if self._pause is not None:
             self._pause.stop()
@@ -179,7 +176,7 @@ class SearchPane(Vertical):
         self._say(Content(""), None)
 
     def run(self, *, limit: int = PAGE, order: Order | None = None, to_top: bool = False) -> None:
-        """Search; a search that is still running is ended."""
+        """Search, canceling a search that is still running."""
         text, wanted, now = self.text, order or self._order, self._clock()
         self._searched_at = time.monotonic()
 
@@ -200,7 +197,6 @@ class SearchPane(Vertical):
         self.access.ask(self, self.Results, search)
 
     def on_search_pane_results(self, event: Results) -> None:
-        """Show what was found."""
         event.stop()
         found = event.value
         if event.stale or found.text != self.text:
@@ -214,7 +210,7 @@ class SearchPane(Vertical):
             self._pause = self.set_timer(PAUSE, lambda: self.post_message(self.Rested()))
 
     def on_failed(self, event: Failed) -> None:
-        """Say why a search failed; the rest is a nicety that can be done without."""
+        """Show why a search failed; history, values and side index are optional."""
         event.stop()
         if event.question is not self.Results or event.stale:
             return
@@ -223,14 +219,14 @@ class SearchPane(Vertical):
         self.post_message(self.NotSearched(self.text, event.error))
 
     def search_later(self) -> None:
-        """Search again soon, because somebody wrote; everything stays where it is."""
+        """Search again soon, because the database changed, without moving anything."""
         if self.is_searching and not self._again_planned:
             self._again_planned = True
             left = SEARCH_AGAIN - (time.monotonic() - self._searched_at)
             self.set_timer(max(left, 0.01), self.search_again)
 
     def search_again(self) -> None:
-        """Search for the same text in the same order; everything stays where it is."""
+        """Search for the same text in the same order, without moving anything."""
         self._again_planned = False
         found = self.found
         if not self.is_searching:
@@ -241,7 +237,7 @@ class SearchPane(Vertical):
             self.run(to_top=True)
 
     def rank(self) -> None:
-        """Show the most relevant first, unless an order was asked for."""
+        """Show the most relevant first, unless the user chose an order."""
         found = self.found
         if found is None or found.result.order is not Order.NEWEST:
             return
@@ -249,14 +245,14 @@ class SearchPane(Vertical):
             self.run(order=Order.RELEVANCE, to_top=True)
 
     def toggle_order(self) -> None:
-        """Change between newest and most relevant."""
+        """Switch between newest and most relevant first."""
         shown = self.found.result.order if self.found is not None else Order.NEWEST
         self._order = Order.NEWEST if shown is Order.RELEVANCE else Order.RELEVANCE
         if self.is_searching:
             self.run(to_top=True)
 
     def load_more(self, cursor: int, count: int) -> None:
-        """Load more results when the last of those that are there come into sight."""
+        """Load more results when the cursor nears the last one."""
         found = self.found
         if found is None or found.result.conversations.exact or found.limit >= MAX_PAGE:
             return
@@ -266,7 +262,7 @@ class SearchPane(Vertical):
     # -- history ---------------------------------------------------------------------------
 
     def remember(self) -> None:
-        """Keep the search text for later, when a person used what it found."""
+        """Add the search text to the history, once the user has used a result."""
         text = self.text.strip()
         if not text or self._history[:1] == (text,):
             return
@@ -276,11 +272,11 @@ class SearchPane(Vertical):
 
     @property
     def in_history(self) -> bool:
-        """Whether an earlier search stands in the field."""
+        """Whether the field shows a search from the history."""
         return self._history_place >= 0
 
     def go_in_history(self, step: int) -> None:
-        """Put an earlier search, or a later one, into the field."""
+        """Show an earlier (positive step) or later search of the history."""
         if self._history_place < 0:
             self._draft = self.text
         place = max(-1, min(self._history_place + step, len(self._history) - 1))
@@ -290,10 +286,10 @@ class SearchPane(Vertical):
 
 
 def _list_words(store: Store, stopped: Stopped) -> None:
-    """Bring the list of words up to date, a little at a time, so that typing is not held up.
+    """Update the side index in small steps, so that typing stays responsive.
 
-    A file that is opened for the first time may take minutes; searches work meanwhile, those for
-    the beginnings of words more slowly.
+    A database opened for the first time may take minutes; searches work meanwhile, prefix searches
+    more slowly.
     """
     before, done = -1, 0
 
@@ -301,7 +297,7 @@ def _list_words(store: Store, stopped: Stopped) -> None:
         nonlocal done
         done = listed
 
-    # Where the list cannot be kept, nothing comes of it, and that is the end.
+    # Without progress, the side index cannot be written: stop.
     while not stopped() and before < done:
         before = done
         if store.search.prepare(note, WORDS_AT_ONCE):
@@ -319,5 +315,5 @@ def _values(store: Store) -> Known:
 
 
 def _can_be_typed(name: str | None) -> bool:
-    """Return whether a stored name may be offered in a field, which shows it as it is."""
+    """Return whether a stored name is safe to offer in the search field."""
     return bool(name) and clean(str(name)) == name and not any(map(str.isspace, str(name)))

@@ -1,4 +1,4 @@
-"""The list of conversations: ids of everything, rows of what is on screen."""
+"""The list of conversations: the ids of all, the rows of those on screen."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hermes_tui.widgets.recent_cache import Recent
 from hermes_tui.widgets.virtual_list import VirtualList
 
 AHEAD = 40
-"""Rows that are read before they come into sight."""
+"""Rows read before they scroll into view."""
 
 
 @dataclass(frozen=True, slots=True)
 class Below:
-    """A session that is shown below its conversation."""
+    """A session shown below its conversation."""
 
     root_id: str
     branch: Branch
@@ -34,32 +34,32 @@ Item = Entry | Below
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an action is about: a conversation, or one of its sessions."""
+    """The target of an action: a conversation, or one of its sessions."""
 
     root_id: str
     session_id: str
     row: ListRow | None
     part: bool
-    """Whether a single session below a conversation is meant."""
+    """Whether it is a single session below a conversation."""
 
     @property
     def resumed_id(self) -> str:
-        """The session that resuming continues: the newest one of a conversation."""
+        """The session to resume: the newest one of a conversation."""
         return self.row.tip_id if self.row is not None and not self.part else self.session_id
 
 
 @dataclass
 class RowsWanted(Message):
-    """Rows are on screen that have not been read yet."""
+    """Rows on screen have not been read yet."""
 
     ids: tuple[str, ...]
 
 
 class SessionList(VirtualList):
-    """Conversations, the newest activity first."""
+    """Conversations or search results, with sessions below those unfolded."""
 
     class SelectionChanged(Message):
-        """Other conversations are selected now."""
+        """The selection has changed."""
 
     def __init__(self, now: float, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -84,7 +84,7 @@ class SessionList(VirtualList):
         spans: Spans | None = None,
         to_top: bool = False,
     ) -> None:
-        """Show other conversations; the marked one stays marked, and where it is on screen."""
+        """Show other conversations; the cursor stays on its row, and the row where it is."""
         marked = None if to_top else self.current_id()
         screen_row = self.cursor * self.item_height - round(self.scroll_y)
         self._entries = entries
@@ -98,7 +98,7 @@ class SessionList(VirtualList):
             if to_top:
                 self.scroll_to(y=0, animate=False, immediate=True)
         elif place != self.cursor:
-            # At the top, what is new above comes into sight instead of staying out of it.
+            # At the top, let new rows above show instead of scrolling them away.
             if self.scroll_y:
                 line = place * self.item_height - screen_row
                 self.scroll_to(y=line, animate=False, immediate=True)
@@ -117,7 +117,7 @@ class SessionList(VirtualList):
         self.set_count(len(self._items))
 
     def provide(self, read: Sequence[ListRow]) -> None:
-        """Take rows that were asked for; those that are gone are not asked for again and again."""
+        """Take requested rows; missing ones are not requested again."""
         self._remember(read)
         self._asked.difference_update(row.id for row in read)
         self.refresh()
@@ -127,7 +127,7 @@ class SessionList(VirtualList):
             self._rows[row.id] = row
 
     def forget_rows(self) -> None:
-        """Read rows anew when they are next drawn; until then the old ones stay on screen."""
+        """Request the visible rows again; the old ones stay until the new ones arrive."""
         self._asked.clear()
         wanted = [item for item in self._visible_ids() if item in self._rows]
         if wanted:
@@ -139,26 +139,26 @@ class SessionList(VirtualList):
         ]
 
     def listed(self) -> Sequence[Entry]:
-        """Return all that is in the list."""
+        """Return all entries of the list."""
         return self._entries
 
     def row(self, root_id: str) -> ListRow | None:
         """Return a row if it has been read."""
         return self._rows.get(root_id)
 
-    # -- the marked one --------------------------------------------------------------------
+    # -- the current row -------------------------------------------------------------------
 
     def item(self, index: int) -> Item | None:
-        """Return what stands at a place."""
+        """Return the item at a place."""
         return self._items[index] if 0 <= index < len(self._items) else None
 
     def current_id(self) -> str | None:
-        """Return the id of the marked session."""
+        """Return the id of the current session."""
         target = self.target()
         return target.session_id if target is not None else None
 
     def target(self) -> Target | None:
-        """Return what is marked."""
+        """Return the current conversation or session; None on a heading or in an empty list."""
         item = self.item(self.cursor)
         if item is None or isinstance(item, Heading):
             return None
@@ -177,7 +177,7 @@ class SessionList(VirtualList):
         return None
 
     def go_to(self, session_id: str) -> bool:
-        """Mark a session if it is in the list."""
+        """Move the cursor to a session; return whether it is in the list."""
         place = self._place_of(session_id)
         if place is not None:
             self.cursor = place
@@ -186,7 +186,7 @@ class SessionList(VirtualList):
     # -- selecting and unfolding -----------------------------------------------------------
 
     def toggle_selected(self) -> None:
-        """Select or unselect the marked conversation and go one down."""
+        """Select or deselect the current conversation and move down."""
         target = self.target()
         if target is None or target.part:
             return
@@ -198,7 +198,7 @@ class SessionList(VirtualList):
         self.action_cursor_down()
 
     def select_all(self) -> None:
-        """Select everything that is listed, or nothing if something is selected."""
+        """Select all conversations, or none if any is selected."""
         if self.selected:
             self.selected = {}
         else:
@@ -206,15 +206,15 @@ class SessionList(VirtualList):
         self.refresh()
 
     def chosen(self, target: Target) -> list[str]:
-        """Return the conversations that an action is about: the selected ones, or the marked."""
+        """Return the conversations to act on: the selected ones, or the target."""
         return [*self.selected] or [target.root_id]
 
     def is_unfolded(self, root_id: str) -> bool:
-        """Tell whether what is below a conversation is shown."""
+        """Return whether the sessions below a conversation are shown."""
         return root_id in self._below
 
     def unfold(self, root_id: str, below: Sequence[Branch]) -> None:
-        """Show what is below a conversation."""
+        """Show the sessions below a conversation."""
         marked = self.current_id()
         self._below[root_id] = tuple(below)
         self._lay_out()
@@ -222,7 +222,7 @@ class SessionList(VirtualList):
             self.cursor = place
 
     def fold(self, root_id: str) -> None:
-        """Hide what is below a conversation and mark the conversation itself."""
+        """Hide the sessions below a conversation and move the cursor to it."""
         if self._below.pop(root_id, None) is not None:
             self._lay_out()
             self.go_to(root_id)
@@ -230,11 +230,9 @@ class SessionList(VirtualList):
     # -- drawing ---------------------------------------------------------------------------
 
     def is_item(self, index: int) -> bool:
-        """Tell whether an item can be marked."""
         return not isinstance(self._items[index], Heading)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw, and ask for the rows that are missing."""
         self._ask()
         return super().render_lines(crop)
 
@@ -250,7 +248,6 @@ class SessionList(VirtualList):
             self.post_message(RowsWanted(tuple(missing)))
 
     def item_line(self, index: int, line: int, width: int) -> Line:
-        """Return one line of an item."""
         item = self._items[index]
         if isinstance(item, Heading):
             return rows.heading_line(item, width)

@@ -1,4 +1,4 @@
-"""What all dialogs share: a box in the middle, a title, buttons, Escape for no."""
+"""What all dialogs share: a centered box, a title, buttons, Esc to cancel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Value = TypeVar("Value")
 
 
 class Dialog(ModalScreen[Result]):
-    """A question; it is answered with a result, or with None."""
+    """A question that returns a result, or None if canceled."""
 
     CSS_PATH = SHEET
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "cancel", show=False)]
@@ -35,7 +35,6 @@ class Dialog(ModalScreen[Result]):
     access: Access | None = None
 
     def compose(self) -> ComposeResult:
-        """Put the title above, the buttons below, and the body between them."""
         with Vertical(classes="dialog") as box:
             box.border_title = Content(self.title_text)
             with Vertical(classes="body"):
@@ -44,7 +43,7 @@ class Dialog(ModalScreen[Result]):
                 yield from self.buttons()
 
     def body(self) -> Iterable[Widget]:
-        """Yield what stands between title and buttons; nothing unless a dialog says so."""
+        """Yield the widgets between title and buttons; none unless a dialog has some."""
         return ()
 
     def buttons(self) -> Iterable[Widget]:
@@ -52,26 +51,23 @@ class Dialog(ModalScreen[Result]):
         yield Button("Cancel", id="cancel", compact=True)
 
     def ask(self, answer: type[Answer[Value]], job: Callable[[Store, Stopped], Value]) -> None:
-        """Ask the store in the background; a newer question cancels an older one."""
+        """Ask the store in the background; a newer question cancels the older one."""
         assert self.access is not None
         self.access.ask(self, answer, job, group="dialog")
 
     def on_failed(self, event: Failed) -> None:
-        """Say what went wrong."""
         event.stop()
         if not event.stale:
             self.failed(event.error)
 
     def failed(self, error: StoreError) -> None:
-        """Say what went wrong."""
+        """Show an error."""
         self.notify(clean(str(error)), severity="error", timeout=10, markup=False)
 
     def action_cancel(self) -> None:
-        """Answer with nothing."""
         self.dismiss(None)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Answer."""
         event.stop()
         if event.button.id == "cancel":
             self.dismiss(None)
@@ -79,7 +75,7 @@ class Dialog(ModalScreen[Result]):
             self.confirm(event.button.id or "")
 
     def confirm(self, button: str) -> None:
-        """Answer with what the dialog holds; a dialog that only informs has nothing to answer."""
+        """Dismiss with the result for the button that was pressed; with none unless it has one."""
         self.dismiss(None)
 
 
@@ -92,28 +88,24 @@ class Ask(Dialog[str]):
         self._value, self._verb, self._hint = value, verb, hint
 
     def body(self) -> Iterable[Widget]:
-        """Yield the field and a hint."""
         yield Field(self._value, id="answer", compact=True, select_on_focus=True)
         if self._hint:
             yield Static(self._hint, classes="hint", markup=False)
 
     def buttons(self) -> Iterable[Widget]:
-        """Yield the buttons."""
         yield from super().buttons()
         yield Button(self._verb, id="ok", variant="primary", compact=True)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Answer with Enter."""
         event.stop()
         self.confirm("ok")
 
     def confirm(self, button: str) -> None:
-        """Answer with the text."""
         self.dismiss(self.query_one("#answer", Input).value.strip())
 
 
 class Confirm(Dialog[bool]):
-    """Asks whether to go on; the safe answer has the keys."""
+    """Asks for confirmation; Cancel has the focus."""
 
     def __init__(self, title: str, text: str, verb: str) -> None:
         super().__init__()
@@ -121,14 +113,11 @@ class Confirm(Dialog[bool]):
         self._text, self._verb = text, verb
 
     def body(self) -> Iterable[Widget]:
-        """Yield the question."""
         yield Static(self._text, markup=False)
 
     def buttons(self) -> Iterable[Widget]:
-        """Yield the buttons."""
         yield from super().buttons()
         yield Button(self._verb, id="ok", variant="error", compact=True)
 
     def confirm(self, button: str) -> None:
-        """Answer yes."""
         self.dismiss(True)

@@ -1,4 +1,4 @@
-"""Deleting: what would go, how much it is, and that it can come back."""
+"""The delete dialog: what would move to trash, and how much it is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES = 6
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Sessions that shall go."""
+    """Sessions to delete."""
 
     session_ids: tuple[str, ...]
     conversations: int
@@ -35,12 +35,12 @@ class _Weights:
 
 
 class DeleteDialog(Dialog[Delete]):
-    """Asks whether conversations shall go to the trash."""
+    """Asks whether to move conversations to trash."""
 
     title_text = "Delete"
 
     class Weighed(Answer[_Weights]):
-        """How much would go."""
+        """How much would be deleted."""
 
     def __init__(
         self,
@@ -58,23 +58,20 @@ class DeleteDialog(Dialog[Delete]):
         self._weights: _Weights | None = None
 
     def body(self) -> Iterable[Widget]:
-        """Yield names, the choice between whole and part, and the figures."""
         more = len(self._names) - NAMES
         shown = "\n".join(f"  {shorten(name, 54)}" for name in self._names[:NAMES])
         yield Static(shown + (f"\n  … and {more:,} more" if more > 0 else ""), markup=False)
         if self._part is not None:
             with RadioSet(id="extent", compact=True):
-                yield Option("the whole conversation", value=False, id="whole")
-                yield Option("only this session", value=True, id="part")
-        yield Static("counting …", id="figures", markup=False)
+                yield Option("The whole conversation", value=False, id="whole")
+                yield Option("Only this session", value=True, id="part")
+        yield Static("Counting …", id="figures", markup=False)
 
     def buttons(self) -> Iterable[Widget]:
-        """Yield the buttons."""
         yield from super().buttons()
         yield Button("Move to trash", id="ok", variant="error", disabled=True, compact=True)
 
     def on_mount(self) -> None:
-        """Begin on the safe button and count."""
         self.query_one("#cancel").focus()
         self.ask(self.Weighed, self._weigh)
 
@@ -87,13 +84,11 @@ class DeleteDialog(Dialog[Delete]):
         return _Weights(whole, part)
 
     def on_delete_dialog_weighed(self, event: Weighed) -> None:
-        """Show how much would go."""
         event.stop()
         self._weights = event.value
         self._show()
 
     def on_radio_set_changed(self) -> None:
-        """Show the figures of the other choice."""
         self._show()
 
     @property
@@ -113,15 +108,14 @@ class DeleteDialog(Dialog[Delete]):
         parts: list[tuple[str, str] | str] = [
             f"{what}{plural(sessions, 'session')}, {plural(weight.messages, 'message')}, "
             f"{byte_size(weight.bytes)} of text.\n",
-            ("They go to the trash and can come back.", "$foreground-muted"),
+            ("You can restore them from the trash.", "$foreground-muted"),
         ]
         if weight.in_use is not None:
-            parts = [(f"{clean(weight.in_use)} It is protected until it ends.", "$warning")]
+            parts = [(f"{clean(weight.in_use)} It cannot be deleted while in use.", "$warning")]
         self.query_one("#figures", Static).update(Content.assemble(*parts))
         self.query_one("#ok", Button).disabled = weight.in_use is not None
 
     def confirm(self, button: str) -> None:
-        """Answer with the sessions that shall go."""
         weight = self._chosen
         if weight is not None:
             self.dismiss(Delete(weight.session_ids, len(self._roots)))

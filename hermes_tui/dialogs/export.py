@@ -1,4 +1,4 @@
-"""Exporting: which conversations, in which form, to which file."""
+"""The export dialog: which conversations, which format, which file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENDINGS = {"jsonl": ".jsonl", "markdown": ".md", "html": ".html"}
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What to write, and where."""
+    """What to export, and where."""
 
     path: Path
     fmt: str
@@ -41,10 +41,9 @@ class ExportDialog(Dialog[Export]):
         self._typed = False
 
     def body(self) -> Iterable[Widget]:
-        """Yield the choices and the file."""
         with RadioSet(id="extent", compact=True):
             chosen = "selected" if self._extents["selected"] else "this"
-            yield Option("this conversation", value=chosen == "this", id="this")
+            yield Option("This conversation", value=chosen == "this", id="this")
             number = len(self._extents["selected"])
             yield Option(
                 plural(number, "selected conversation"),
@@ -53,18 +52,17 @@ class ExportDialog(Dialog[Export]):
                 disabled=not number,
             )
             yield Option(
-                f"all {plural(len(self._extents['listed']), 'conversation')} in the list",
+                f"The whole list ({plural(len(self._extents['listed']), 'conversation')})",
                 id="listed",
             )
         with RadioSet(id="format", compact=True):
             for fmt, label in FORMATS.items():
                 yield Option(label, value=fmt == "jsonl", id=fmt)
-        yield Tick("hide keys, tokens and e-mail addresses", id="redact", compact=True)
+        yield Tick("Redact keys, tokens and email addresses", id="redact", compact=True)
         yield Field(self._default(), id="path", compact=True)
         yield Static("", id="advice", markup=False)
 
     def buttons(self) -> Iterable[Widget]:
-        """Yield the buttons."""
         yield from super().buttons()
         yield Button("Export", id="ok", variant="primary", compact=True)
 
@@ -77,7 +75,7 @@ class ExportDialog(Dialog[Export]):
         return str(Path.cwd() / f"{stem}{ENDINGS[fmt]}")
 
     def on_radio_set_changed(self) -> None:
-        """Give the file a name that fits, unless a person named it."""
+        """Suggest a matching file name, unless the user typed one."""
         if not self._typed:
             with self.prevent(Input.Changed):
                 self.query_one("#path", Input).value = self._default(
@@ -86,7 +84,6 @@ class ExportDialog(Dialog[Export]):
             self._advise()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Keep a name that a person typed."""
         event.stop()
         self._typed = self._typed or self.query_one("#path", Input).has_focus
         self._advise()
@@ -97,20 +94,18 @@ class ExportDialog(Dialog[Export]):
         if path.is_dir():
             advice = Content.styled("This is a folder; add a file name.", "$error")
         elif path.exists():
-            advice = Content.styled("This file exists and would be replaced.", "$warning")
+            advice = Content.styled("This file exists and will be replaced.", "$warning")
         elif not path.parent.is_dir():
-            advice = Content.styled("There is no such folder.", "$error")
+            advice = Content.styled("This folder does not exist.", "$error")
         self.query_one("#advice", Static).update(advice)
         self.query_one("#ok", Button).disabled = path.is_dir() or not path.parent.is_dir()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Export with Enter."""
         event.stop()
         if not self.query_one("#ok", Button).disabled:
             self.confirm("ok")
 
     def confirm(self, button: str) -> None:
-        """Answer with the choices."""
         self.dismiss(
             Export(
                 Path(self.query_one("#path", Input).value).expanduser(),

@@ -1,4 +1,4 @@
-"""The help screen: every key, from the table that the keys are made of, and the language."""
+"""The help screen: every key, the search language and the symbols."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from hermes_tui.dialogs.base import Dialog
 
 LANGUAGE = (
     ("docker deploy", "messages with both words"),
-    ('"exit code"', "exactly these words in a row"),
+    ('"exit code"', "this exact phrase"),
     ("docker OR podman", "either word"),
-    ("docker NOT compose", "without a word; -compose is the same"),
-    ("deploy*", "words that begin so"),
-    ("source:telegram", "from one place; -source:cron leaves one out"),
-    ("role:user", "what you said; also assistant and tool"),
-    ("model:opus tool:terminal", "by model, by the tool that was used"),
+    ("docker NOT compose", "without the second word; same as -compose"),
+    ("deploy*", "words that start with deploy"),
+    ("source:telegram", "from one source; -source:cron excludes one"),
+    ("role:user", "your messages; also assistant and tool"),
+    ("model:opus tool:terminal", "by model, by tool used"),
     ("title:auth id:20250305", "by title or id"),
-    ("after:7d before:2026-01-01", "by time; on:yesterday"),
+    ("after:7d before:2026-01-01", "by date; also on:yesterday"),
     ("has:code", "also tools, title, url, image, reasoning"),
     ("is:live", "also ended, archived, pinned, branch, agent, compressed"),
-    ("tag:work", "by a tag that you gave"),
+    ("tag:work", "by tag"),
     ("sort:relevance", "also newest and oldest"),
 )
 SIGNS = (
-    ("●", "live: somebody spoke a moment ago; it cannot be deleted"),
+    ("●", "live: active a moment ago; cannot be deleted"),
     ("○", "done"),
-    ("◐", "interrupted: it never ended"),
+    ("◐", "interrupted: never ended"),
     ("✗", "ended with an error"),
     ("·", "empty"),
-    ("▸", "has segments, branches or sub-agents below"),
+    ("▸", "has segments, branches or sub-agents"),
     ("⚑ ✓", "pinned, selected"),
 )
 
@@ -46,7 +46,7 @@ Part = tuple[str, str] | str
 
 
 class HelpScreen(Dialog[None]):
-    """All keys, the search language and the signs."""
+    """All keys, the search language and the symbols."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark,f1", "cancel", "close", show=False)
@@ -59,22 +59,19 @@ class HelpScreen(Dialog[None]):
         self.add_class("wide")
 
     def body(self) -> Iterable[Widget]:
-        """Yield everything as one page."""
         with VerticalScroll(id="page"):
             width = min(90, self.app.size.width - 8)
             yield Static(help_text(self._overrides, width), markup=False)
 
     def buttons(self) -> Iterable[Widget]:
-        """Yield the button that closes it."""
         yield Button("Close", id="cancel", compact=True)
 
     def on_mount(self) -> None:
-        """Let the arrow keys scroll."""
         self.query_one("#page").focus()
 
 
 def help_text(overrides: Mapping[str, str], width: int) -> Content:
-    """Return all keys in force, the search language and the signs."""
+    """Return the page, with the user's keys."""
     parts: list[Part] = []
     for scope in Scope:
         parts.append((f"{scope.value}\n", "$primary bold"))
@@ -83,15 +80,15 @@ def help_text(overrides: Mapping[str, str], width: int) -> Content:
                 names = " ".join(actions.shown(keys))
                 parts += _row(names, action.about, 14, width, f"  {action.id}")
         parts.append("\n")
-    parts.append(("The search language\n", "$primary bold"))
+    parts.append(("Search language\n", "$primary bold"))
     for example, meaning in LANGUAGE:
         parts += _row(example, meaning, 28, width)
-    parts.append(("\nSigns\n", "$primary bold"))
+    parts.append(("\nSymbols\n", "$primary bold"))
     for sign, meaning in SIGNS:
         parts += _row(sign, meaning, 6, width)
     parts.append(
         (
-            "\nOther keys: in config.yaml, browse.keys, under the grey names above, such as\n"
+            "\nTo change keys, set browse.keys in config.yaml, using the gray names above:\n"
             "browse:\n  keys: {delete: x, select: space}\n",
             "$foreground-muted",
         )
@@ -100,7 +97,6 @@ def help_text(overrides: Mapping[str, str], width: int) -> Content:
 
 
 def _row(name: str, about: str, column: int, width: int, note: str = "") -> list[Part]:
-    """Return a name and what it means, which goes on below itself where it is long."""
     column = min(column, max(6, width // 2))
     lines = textwrap.wrap(about, max(12, width - column - 2)) or [""]
     if len(name) > column:

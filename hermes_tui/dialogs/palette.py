@@ -11,7 +11,7 @@ from hermes_tui.actions import ACTIONS, Action, first_key
 
 
 class Actions(Provider):
-    """Offers what the keys do."""
+    """Offers the actions of the key table."""
 
     def _offered(self) -> Iterator[tuple[str, Action]]:
         for action in ACTIONS:
@@ -19,12 +19,10 @@ class Actions(Provider):
                 yield f"{action.label.capitalize()}  ({first_key(action.keys)})", action
 
     async def discover(self) -> Hits:
-        """Offer everything."""
         for text, action in self._offered():
             yield DiscoveryHit(text, partial(self._run, action), help=action.about)
 
     async def search(self, query: str) -> Hits:
-        """Offer what fits."""
         matcher = self.matcher(query)
         for text, action in self._offered():
             score = max(matcher.match(text), matcher.match(action.about))

@@ -1,4 +1,4 @@
-"""Long work: how far it is, and stopping it."""
+"""The progress dialog of long work, with a way to stop it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hermes_tui.dialogs.base import Dialog
 from hermes_tui.presentation.fit_text import plain
 
 DELAY = 0.4
-"""Seconds after which work counts as long; a dialog that flashes up only startles."""
+"""Seconds before the dialog opens, so that it does not flash up for short work."""
 LOOK = 0.1
 
 
 class GivenUp(StoreError):
-    """The person stopped the work."""
+    """The user stopped the work."""
 
 
 class Work:
-    """What the thread that works and the dialog that shows it have in common."""
+    """Progress shared by the working thread and the dialog."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -31,27 +31,27 @@ class Work:
         self._stop = threading.Event()
 
     def stop(self) -> None:
-        """Ask for the work to be stopped."""
+        """Ask the work to stop."""
         self._stop.set()
 
     @property
     def stopping(self) -> bool:
-        """Whether it is to be stopped."""
+        """Whether the work was asked to stop."""
         return self._stop.is_set()
 
     def progress(self, what: str, done: int, total: int) -> None:
-        """Hear how far the work is; GivenUp where it is to be stopped."""
+        """Report progress; raises GivenUp once the work was asked to stop."""
         self.what, self.done, self.total = what, done, total
         if self.stopping:
-            raise GivenUp(f"{self.title} was stopped. What was done until then stays done.")
+            raise GivenUp(f"{self.title} was stopped. Changes made so far are kept.")
 
     def counted(self, done: int, total: int) -> None:
-        """Hear how far the work is, without a name for the step."""
+        """Report progress without naming the step."""
         self.progress(self.title, done, total)
 
 
 class ProgressDialog(Dialog[None]):
-    """Shows how far some work is."""
+    """Shows the progress of some work."""
 
     def __init__(self, work: Work) -> None:
         super().__init__()
@@ -59,16 +59,13 @@ class ProgressDialog(Dialog[None]):
         self._work = work
 
     def body(self) -> Iterable[Widget]:
-        """Yield the step and the bar."""
         yield Static("", id="step", markup=False)
         yield ProgressBar(id="bar", show_eta=False)
 
     def buttons(self) -> Iterable[Widget]:
-        """Yield the button that stops it."""
         yield Button("Stop", id="cancel", compact=True)
 
     def on_mount(self) -> None:
-        """Look now and then."""
         self.set_interval(LOOK, self._look)
 
     def _look(self) -> None:
@@ -76,14 +73,13 @@ class ProgressDialog(Dialog[None]):
         if work.ended:
             self.dismiss(None)
             return
-        self.query_one("#step", Static).update("stopping …" if work.stopping else plain(work.what))
+        self.query_one("#step", Static).update("Stopping …" if work.stopping else plain(work.what))
         self.query_one("#bar", ProgressBar).update(total=work.total or None, progress=work.done)
 
     def action_cancel(self) -> None:
-        """Stop the work; the dialog goes when that has ended."""
+        """Ask the work to stop; the dialog closes once it has."""
         self._work.stop()
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Stop the work."""
         event.stop()
         self._work.stop()

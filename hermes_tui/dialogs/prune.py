@@ -1,4 +1,4 @@
-"""Cleaning up: a filter, and below it exactly what it would take."""
+"""The prune dialog: a filter, and a preview of exactly what it would prune."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from hermes_tui.widgets.text_field import Field
 from hermes_tui.widgets.virtual_list import VirtualList
 
 FIELDS = (
-    ("older", "Silent for days", "90"),
+    ("older", "Inactive (days)", "90"),
     ("source", "Source", ""),
-    ("title", "Title has", ""),
-    ("most", "At most messages", ""),
+    ("title", "Title contains", ""),
+    ("most", "Max messages", ""),
     ("where", "Search fields", ""),
 )
 
 
 class PruneList(VirtualList):
-    """The conversations that would go."""
+    """The conversations that would be pruned."""
 
     def __init__(self, now: float, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -41,12 +41,10 @@ class PruneList(VirtualList):
         self._rows: Sequence[PruneRow] = ()
 
     def show(self, rows: Sequence[PruneRow]) -> None:
-        """Show other rows."""
         self._rows = rows
         self.set_count(len(rows))
 
     def item_line(self, index: int, line: int, width: int) -> Line:
-        """Return a conversation as a line."""
         row = self._rows[index]
         source = plain(describe(row.source).short)
         right = (
@@ -60,7 +58,7 @@ class PruneList(VirtualList):
 
 
 class PruneDialog(Dialog[PrunePlan]):
-    """Asks which old conversations shall go."""
+    """Asks which old conversations to prune."""
 
     title_text = "Prune"
 
@@ -75,33 +73,28 @@ class PruneDialog(Dialog[PrunePlan]):
         self.add_class("wide")
 
     def body(self) -> Iterable[Widget]:
-        """Yield the filter, what it takes, and how much that is."""
         with Grid(id="filter"):
             for name, label, value in FIELDS:
                 yield Label(label, markup=False)
                 hint = "source:cron -tag:work before:2026-01-01" if name == "where" else ""
                 yield Field(value, id=name, compact=True, placeholder=hint)
-        yield Tick("also those that never ended", id="open", compact=True)
+        yield Tick("Include conversations that never ended", id="open", compact=True)
         yield PruneList(self._now, id="preview")
         yield Static("", id="figures", markup=False)
 
     def buttons(self) -> Iterable[Widget]:
-        """Yield the buttons."""
         yield from super().buttons()
         yield Button("Move to trash", id="ok", variant="error", disabled=True, compact=True)
 
     def on_mount(self) -> None:
-        """Show what the filter takes as it stands."""
         self.query_one("#older", Input).focus()
         self._preview()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show what the filter takes now."""
         event.stop()
         self._preview()
 
     def on_checkbox_changed(self) -> None:
-        """Show what the filter takes now."""
         self._preview()
 
     def _filter(self) -> PruneFilter:
@@ -112,9 +105,9 @@ class PruneDialog(Dialog[PrunePlan]):
             days = float(older) if older else None
             messages = int(most) if most else None
         except ValueError:
-            raise InvalidInput("Days and messages are numbers, or empty for any.") from None
+            raise InvalidInput("Days and messages must be numbers, or empty for any.") from None
         if (days or 0) < 0 or (messages or 0) < 0:
-            raise InvalidInput("Days and messages cannot be less than nothing.")
+            raise InvalidInput("Days and messages cannot be negative.")
         return PruneFilter(
             older_than_days=days,
             source=known_name(texts["source"]) if texts["source"] else None,
@@ -133,27 +126,26 @@ class PruneDialog(Dialog[PrunePlan]):
         self.ask(self.Planned, lambda store, _: store.upkeep.plan_prune(chosen, self._now))
 
     def on_prune_dialog_planned(self, event: Planned) -> None:
-        """Show what the filter would prune."""
         event.stop()
         if event.stale:
             return
         self._plan = plan = event.value
         self.query_one(PruneList).show(plan.rows)
-        parts: list[tuple[str, str] | str] = ["Nothing would go."]
+        parts: list[tuple[str, str] | str] = ["Nothing to prune."]
         if plan.rows:
             parts = [
                 f"{plural(plan.conversations, 'conversation')}, "
-                f"{plural(plan.messages, 'message')}, {byte_size(plan.bytes)} of text would go "
-                "to the trash."
+                f"{plural(plan.messages, 'message')}, {byte_size(plan.bytes)} of text would "
+                "move to trash."
             ]
         if plan.spared:
             parts.append(
-                (f" {len(plan.spared):,} stay: {clean(plan.spared[0].text)}", "$foreground-muted")
+                (f" {len(plan.spared):,} kept: {clean(plan.spared[0].text)}", "$foreground-muted")
             )
         self._say(parts, ready=bool(plan.rows))
 
     def failed(self, error: StoreError) -> None:
-        """Say what is wrong with the filter."""
+        """Show what is wrong with the filter."""
         self._plan = None
         self.query_one(PruneList).show(())
         self._say([(clean(str(error)), "$error")], ready=False)
@@ -163,5 +155,4 @@ class PruneDialog(Dialog[PrunePlan]):
         self.query_one("#ok", Button).disabled = not ready
 
     def confirm(self, button: str) -> None:
-        """Answer with what is shown."""
         self.dismiss(self._plan)

@@ -1,4 +1,4 @@
-"""Renaming: what would become of the title is said with every key."""
+"""The rename dialog, which checks the title on every key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hermes_tui.widgets.text_field import Field
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """A new title for a session; None takes it away."""
+    """A new title for a session; None removes it."""
 
     session_id: str
     title: str | None
@@ -31,7 +31,7 @@ class RenameDialog(Dialog[Rename]):
     title_text = "Rename"
 
     class Advised(Answer[TitleAdvice]):
-        """What would become of a title."""
+        """The check of a title."""
 
     def __init__(self, access: Access, session_id: str, title: str | None) -> None:
         super().__init__()
@@ -41,23 +41,19 @@ class RenameDialog(Dialog[Rename]):
         self._advice = TitleAdvice(title, None, None)
 
     def body(self) -> Iterable[Widget]:
-        """Yield the field, its counter and the advice."""
         yield Field(self._title, id="title", compact=True, select_on_focus=True)
         yield Static("", id="advice", markup=False)
 
     def buttons(self) -> Iterable[Widget]:
-        """Yield the buttons."""
         yield from super().buttons()
-        yield Button("Use the free one", id="suggest", compact=True)
+        yield Button("Use suggestion", id="suggest", compact=True)
         yield Button("Rename", id="ok", variant="primary", compact=True)
 
     def on_mount(self) -> None:
-        """Hide the suggestion until there is one, and count what is there."""
         self.query_one("#suggest").display = False
         self._advise(self._advice)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Find out what would become of this title."""
         event.stop()
         self.ask(
             self.Advised,
@@ -65,7 +61,6 @@ class RenameDialog(Dialog[Rename]):
         )
 
     def on_rename_dialog_advised(self, event: Advised) -> None:
-        """Show what would become of the title."""
         event.stop()
         if not event.stale:
             self._advise(event.value)
@@ -80,23 +75,21 @@ class RenameDialog(Dialog[Rename]):
         if advice.problem:
             parts.append((f"\n{clean(advice.problem)}", "$error"))
         elif advice.title is None:
-            parts.append(("\nAn empty title takes the title away.", "$warning"))
+            parts.append(("\nLeave empty to remove the title.", "$warning"))
         elif advice.title != typed:
             parts.append((f"\nStored as: {clean(advice.title)}", "$foreground-muted"))
         if advice.suggestion is not None:
-            parts.append((f"\n“{clean(advice.suggestion)}” is free.", "$success"))
+            parts.append((f"\n“{clean(advice.suggestion)}” is available.", "$success"))
         self.query_one("#advice", Static).update(Content.assemble(*parts))
         self.query_one("#suggest").display = advice.suggestion is not None
         self.query_one("#ok", Button).disabled = advice.problem is not None
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Rename with Enter, if the title can be had."""
         event.stop()
         if self._advice.problem is None:
             self.confirm("ok")
 
     def confirm(self, button: str) -> None:
-        """Answer with the title, or with the one that was suggested."""
         typed = self.query_one("#title", Input).value
         title = self._advice.suggestion if button == "suggest" else typed
         self.dismiss(Rename(self._session_id, title))

@@ -1,4 +1,4 @@
-"""SavedSearches that were given a name: keep one, use one, forget one."""
+"""The saved searches dialog: save, run or remove a search."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """A search to keep under a name."""
+    """A search to save under a name."""
 
     name: str
     text: str
@@ -36,23 +36,21 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Forget:
-    """A search to forget."""
+    """A saved search to remove."""
 
     name: str
 
 
 class SearchList(VirtualList):
-    """Saved searches."""
+    """Saved searches, one per line."""
 
     searches: Sequence[SavedSearch] = ()
 
     def show(self, searches: Sequence[SavedSearch]) -> None:
-        """Show them."""
         self.searches = searches
         self.set_count(len(searches))
 
     def item_line(self, index: int, line: int, width: int) -> Line:
-        """Return a search as a line."""
         saved = self.searches[index]
         half = max(8, width // 3)
         return [
@@ -62,10 +60,10 @@ class SearchList(VirtualList):
 
 
 class SavedDialog(Dialog[Use | Keep | Forget]):
-    """Shows the saved searches."""
+    """Lists the saved searches and offers to save the current one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("delete,d", "forget", "forget", show=False),
+        Binding("delete,d", "forget", "remove", show=False),
     ]
     title_text = "Saved searches"
 
@@ -78,32 +76,28 @@ class SavedDialog(Dialog[Use | Keep | Forget]):
         self._text = text
 
     def body(self) -> Iterable[Widget]:
-        """Yield the list, and a name for the current search."""
         yield SearchList(id="saved")
         yield Static("", id="figures", markup=False)
         if self._text:
-            yield Field(placeholder=f"a name for: {self._text}", id="name", compact=True)
+            yield Field(placeholder=f"Name for: {self._text}", id="name", compact=True)
 
     def buttons(self) -> Iterable[Widget]:
-        """Yield the buttons."""
         yield Button("Close", id="cancel", compact=True)
-        yield Button("Use", id="use", variant="primary", compact=True)
-        yield Button("Forget", id="forget", compact=True)
+        yield Button("Run", id="use", variant="primary", compact=True)
+        yield Button("Remove", id="forget", compact=True)
         if self._text:
-            yield Button("Keep this search", id="keep", compact=True)
+            yield Button("Save this search", id="keep", compact=True)
 
     def on_mount(self) -> None:
-        """Read them."""
         self.ask(self.Listed, lambda store, _: store.saved_searches.list())
 
     def on_saved_dialog_listed(self, event: Listed) -> None:
-        """Show the saved searches."""
         event.stop()
         searches = event.value
         view = self.query_one(SearchList)
         view.show(searches)
         view.display = bool(searches)
-        text = "Enter uses one, d forgets one." if searches else "No search was kept yet."
+        text = "Enter runs a search, d removes it." if searches else "No saved searches yet."
         self.query_one("#figures", Static).update(text)
         if searches:
             view.focus()
@@ -111,21 +105,17 @@ class SavedDialog(Dialog[Use | Keep | Forget]):
             self.query_one("#name").focus()
 
     def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
-        """Use one with Enter."""
         event.stop()
         self.confirm("use")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Keep the current search with Enter."""
         event.stop()
         self.confirm("keep")
 
     def action_forget(self) -> None:
-        """Forget the marked search."""
         self.confirm("forget")
 
     def confirm(self, button: str) -> None:
-        """Answer."""
         view = self.query_one(SearchList)
         if button == "keep":
             name = self.query_one("#name", Input).value.strip()

@@ -1,4 +1,4 @@
-"""Themes and keys, to try out; what to write into config.yaml to keep them is shown."""
+"""The settings dialog: try themes and keys, and see the config.yaml lines that keep them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hermes_tui.widgets.virtual_list import VirtualList
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What was chosen."""
+    """The chosen theme and keys."""
 
     theme: str
     keys: Mapping[str, str]
@@ -36,7 +36,6 @@ class KeyList(VirtualList):
     keys: Mapping[str, str] = {}
 
     def item_line(self, index: int, line: int, width: int) -> Line:
-        """Return an action as a line."""
         action = ACTIONS[index]
         keys = " ".join(actions.shown(self.keys.get(action.id, action.keys)))
         changed = action.id in self.keys
@@ -53,20 +52,18 @@ class PressKey(ModalScreen[str]):
     BINDINGS: ClassVar[list[BindingType]] = []
 
     def compose(self) -> Iterable[Widget]:
-        """Ask for it."""
-        box = Static("Press the new key. Escape leaves it as it is.", markup=False)
+        box = Static("Press the new key, or Esc to cancel.", markup=False)
         box.add_class("dialog")
         yield box
 
     def on_key(self, event: events.Key) -> None:
-        """Answer with the key."""
         event.stop()
         event.prevent_default()
         self.dismiss(None if event.key == "escape" else event.key)
 
 
 class SettingsDialog(Dialog[Settings]):
-    """Lets a person try themes and keys."""
+    """Lets the user try themes and keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "cancel", show=False),
@@ -81,19 +78,16 @@ class SettingsDialog(Dialog[Settings]):
         self.add_class("wide")
 
     def body(self) -> Iterable[Widget]:
-        """Yield themes on the left, keys on the right, and the lines for config.yaml."""
         with Horizontal(id="choices"):
             yield OptionList(*sorted(self.app.available_themes), id="themes", compact=True)
             yield KeyList(id="keys")
         yield Static("", id="yaml", markup=False)
 
     def buttons(self) -> Iterable[Widget]:
-        """Yield the buttons."""
         yield from super().buttons()
-        yield Button("Use until I quit", id="ok", variant="primary", compact=True)
+        yield Button("Apply until I quit", id="ok", variant="primary", compact=True)
 
     def on_mount(self) -> None:
-        """Begin with what is in force."""
         self._before = self.app.theme
         themes = self.query_one("#themes", OptionList)
         themes.highlighted = sorted(self.app.available_themes).index(self._before)
@@ -104,18 +98,15 @@ class SettingsDialog(Dialog[Settings]):
         self._show_yaml()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Try a theme at once."""
         event.stop()
         self.app.theme = sorted(self.app.available_themes)[event.option_index]
         self._show_yaml()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Take a theme."""
         event.stop()
         self.confirm("ok")
 
     def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
-        """Ask for another key."""
         event.stop()
         action = ACTIONS[event.index]
         self.app.push_screen(PressKey(), lambda key: self._set(action.id, key))
@@ -143,19 +134,16 @@ class SettingsDialog(Dialog[Settings]):
 
     def _show_yaml(self) -> None:
         self.query_one("#yaml", Static).update(
-            f"To keep this, write into config.yaml (c copies it):\n{self.yaml()}"
+            f"To keep this, add it to config.yaml (c copies it):\n{self.yaml()}"
         )
 
     def action_copy(self) -> None:
-        """Copy the lines for config.yaml."""
         self.app.copy_to_clipboard(self.yaml())
         self.notify("Copied.", markup=False)
 
     def action_cancel(self) -> None:
-        """Leave everything as it was."""
         self.app.theme = self._before
         self.dismiss(None)
 
     def confirm(self, button: str) -> None:
-        """Answer with what was chosen."""
         self.dismiss(Settings(self.app.theme, self._keys))

@@ -1,4 +1,4 @@
-"""Figures and habits, with charts."""
+"""The statistics dialog, with charts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Figures:
 
 
 class StatsDialog(Dialog[None]):
-    """Shows how much there is, and how it came about."""
+    """Shows totals, and activity over a period."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "cancel", "close", show=False),
@@ -43,7 +43,7 @@ class StatsDialog(Dialog[None]):
     title_text = "Statistics"
 
     class Counted(Answer[_Figures]):
-        """All figures of a stretch of time."""
+        """The statistics of a period."""
 
     def __init__(self, access: Access, now: float) -> None:
         super().__init__()
@@ -53,18 +53,15 @@ class StatsDialog(Dialog[None]):
         self.add_class("wide")
 
     def body(self) -> Iterable[Widget]:
-        """Yield everything as one page."""
         with VerticalScroll(id="page"):
-            yield Static("counting …", id="figures", markup=False)
+            yield Static("Counting …", id="figures", markup=False)
 
     def buttons(self) -> Iterable[Widget]:
-        """Yield the buttons."""
         yield Button("Close", id="cancel", compact=True)
         yield Button("Shorter", id="shorter", compact=True)
         yield Button("Longer", id="longer", compact=True)
 
     def on_mount(self) -> None:
-        """Count."""
         self.query_one("#page").focus()
         self._count()
 
@@ -78,18 +75,15 @@ class StatsDialog(Dialog[None]):
         )
 
     def on_stats_dialog_counted(self, event: Counted) -> None:
-        """Show the figures."""
         event.stop()
         if not event.stale:
             self.query_one("#figures", Static).update(figures(event.value))
 
     def action_span(self, step: int) -> None:
-        """Look at a shorter or longer stretch of time."""
         self._span = max(0, min(self._span + step, len(SPANS) - 1))
         self._count()
 
     def confirm(self, button: str) -> None:
-        """Look at a shorter or longer stretch of time."""
         self.action_span(-1 if button == "shorter" else 1)
 
 
@@ -97,7 +91,7 @@ def figures(found: _Figures) -> Content:
     """Return the page."""
     stats, habits = found.stats, found.insights
     parts: list[Part] = [
-        ("Everything\n", "$primary bold"),
+        ("Total\n", "$primary bold"),
         f"  {plural(stats.sessions, 'session')}, {plural(stats.messages, 'message')}, "
         f"{byte_size(stats.database_bytes)} on disk",
     ]
@@ -105,16 +99,16 @@ def figures(found: _Figures) -> Content:
         parts.append(f" and {byte_size(stats.log_bytes)} of log")
     if stats.reclaimable_bytes:
         parts.append(f", of which {byte_size(stats.reclaimable_bytes)} can be reclaimed")
-    parts += ["\n\n", (f"The last {habits.days} days", "$primary bold"),
+    parts += ["\n\n", (f"Last {habits.days} days", "$primary bold"),
               ("   ← shorter, longer →\n", "$foreground-muted")]  # fmt: skip
     if not habits.sessions:
-        return Content.assemble(*parts, "  No sessions were begun in this time.\n")
+        return Content.assemble(*parts, "  No sessions started in this period.\n")
     parts += [
         f"  {plural(habits.sessions, 'session')}, {plural(habits.messages, 'message')} "
         f"({habits.user_messages:,} yours), {plural(habits.tool_calls, 'tool call')}, "
         f"{habits.total_tokens:,} tokens, ${habits.cost_usd:.2f}\n",
         f"  {plural(habits.active_days, 'active day')}, best streak "
-        f"{plural(habits.best_streak, 'day')}, {duration(habits.active_seconds)} in all\n\n",
+        f"{plural(habits.best_streak, 'day')}, {duration(habits.active_seconds)} in total\n\n",
     ]
     parts += [("  By day   ", "$foreground-muted"), (_days(habits), "$success"), "\n"]
     parts += [("  By hour  ", "$foreground-muted"), (sparkline(habits.hours), "$success"),

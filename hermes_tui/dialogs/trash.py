@@ -1,4 +1,4 @@
-"""The trash: what was deleted, and bringing it back."""
+"""The trash dialog: restore or permanently delete."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from hermes_tui.widgets.virtual_list import VirtualList
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """A batch that shall come back."""
+    """A batch to restore."""
 
     batch_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """A batch that shall go for good; None means all."""
+    """A batch to delete permanently; None means all."""
 
     batch_id: int | None
 
 
 class TrashList(VirtualList):
-    """What is in the trash, the latest first."""
+    """Batches in the trash, newest first."""
 
     def __init__(self, now: float, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -43,16 +43,14 @@ class TrashList(VirtualList):
         self._batches: Sequence[TrashBatch] = ()
 
     def show(self, batches: Sequence[TrashBatch]) -> None:
-        """Show what is in the trash."""
         self._batches = batches
         self.set_count(len(batches))
 
     def marked(self) -> TrashBatch | None:
-        """Return the marked batch."""
+        """Return the current batch."""
         return self._batches[self.cursor] if self._batches else None
 
     def item_line(self, index: int, line: int, width: int) -> Line:
-        """Return a batch as a line."""
         batch = self._batches[index]
         names = ", ".join(plain(title) for title in batch.titles[:5])
         more = len(batch.titles) - 5
@@ -68,7 +66,7 @@ class TrashList(VirtualList):
 
 
 class TrashDialog(Dialog[Restore | Purge]):
-    """Looks into the trash."""
+    """Lists the trash."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "press('restore')", "restore", show=False),
@@ -77,7 +75,7 @@ class TrashDialog(Dialog[Restore | Purge]):
     title_text = "Trash"
 
     class Listed(Answer[tuple[tuple[TrashBatch, ...], int]]):
-        """What is in the trash, and its size."""
+        """The batches in the trash, and its size."""
 
     def __init__(self, access: Access, now: float) -> None:
         super().__init__()
@@ -86,24 +84,20 @@ class TrashDialog(Dialog[Restore | Purge]):
         self.add_class("wide")
 
     def body(self) -> Iterable[Widget]:
-        """Yield the list and its size."""
         yield TrashList(self._now, id="batches")
         yield Static("", id="figures", markup=False)
 
     def buttons(self) -> Iterable[Widget]:
-        """Yield the buttons."""
         yield Button("Close", id="cancel", compact=True)
         yield Button("Restore", id="restore", variant="primary", compact=True)
-        yield Button("Remove for good", id="purge", variant="error", compact=True)
+        yield Button("Delete permanently", id="purge", variant="error", compact=True)
         yield Button("Empty the trash", id="everything", variant="error", compact=True)
 
     def on_mount(self) -> None:
-        """Read what is in it."""
         self.query_one(TrashList).focus()
         self.ask(self.Listed, lambda store, _: (store.trash.list(), store.trash.size()))
 
     def on_trash_dialog_listed(self, event: Listed) -> None:
-        """Show what is in the trash."""
         event.stop()
         batches, size = event.value
         self.query_one(TrashList).show(batches)
@@ -115,17 +109,14 @@ class TrashDialog(Dialog[Restore | Purge]):
             self.query_one(f"#{button}", Button).disabled = not batches
 
     def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
-        """Restore with Enter."""
         event.stop()
         self.confirm("restore")
 
     def action_press(self, button: str) -> None:
-        """Do what a button does, if there is something to do it with."""
         if self.query_one(TrashList).marked() is not None:
             self.confirm(button)
 
     def confirm(self, button: str) -> None:
-        """Answer; what cannot be undone is asked for once more."""
         batch = self.query_one(TrashList).marked()
         if batch is None:
             return
@@ -133,9 +124,11 @@ class TrashDialog(Dialog[Restore | Purge]):
             self.dismiss(Restore(batch.id))
             return
         chosen = None if button == "everything" else batch.id
-        what = "everything in the trash" if chosen is None else "this"
+        what = "everything in the trash" if chosen is None else "this entry"
         self.app.push_screen(
-            Confirm("Remove for good", f"Remove {what} for good? It cannot be undone.", "Remove"),
+            Confirm(
+                "Delete permanently", f"Delete {what} permanently? This cannot be undone.", "Delete"
+            ),
             lambda sure: self._purge(chosen, sure=bool(sure)),
         )
 

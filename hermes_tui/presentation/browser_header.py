@@ -1,4 +1,4 @@
-"""The line at the top of the browser: which database, how many conversations, how many hidden."""
+"""The top line of the browser: database, number of conversations, number hidden."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hermes_store.records.safe_text import clean
 from hermes_tui.presentation.fit_text import short_path
 
 WIDE, WIDEST = 72, 100
-"""Columns from which the path, and every reason for hiding, have room."""
+"""Columns needed to show the path, and every reason for hiding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the header tells."""
+    """The content of the header."""
 
     database: Path
     conversations: int
@@ -27,7 +27,7 @@ class Header:
     selected: int = 0
     hidden: Mapping[Hidden, int] = field(default_factory=dict)
     search: str | None = None
-    """How much a search found; None without a search."""
+    """The number of results; None without a search."""
     demo: bool = False
     read_only: bool = False
 

@@ -1,4 +1,4 @@
-"""Charts made of letters: bars, small columns, and lengths of time in words."""
+"""Text charts: bars and sparklines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def bar(share: float, width: int = BAR) -> str:
 
 
 def sparkline(values: Iterable[int]) -> str:
-    """Return one small column for each value."""
+    """Return one block character per value."""
     numbers = list(values)
     top = max(numbers, default=0)
     return "".join(_LEVELS[round(n / top * 7)] if n else "·" for n in numbers)

@@ -15,9 +15,9 @@ from hermes_tui.presentation.fit_text import short_path
 def nothing_found(error: StoreError | None) -> Content:
     """Return the text for a search without results, or one that failed."""
     if error is not None:
-        return _text("This search failed", clean(str(error)))
+        return _text("The search failed", clean(str(error)))
     return _text(
-        "No hits", "Try fewer or shorter words. Esc clears the search; F1 shows the language."
+        "No results", "Try fewer or shorter words. Esc clears the search; F1 explains the syntax."
     )
 
 
@@ -31,11 +31,11 @@ def nothing_listed(
         return _text("All conversations are hidden", "Press h in the list to show them.")
     if view.source is not None:
         title = f"No conversations from {clean(view.source)}"
-        return _text(title, "Leave out --source to see the others.")
+        return _text(title, "Run without --source to see all conversations.")
     return _text(
         "No conversations yet",
-        f"Hermes Agent keeps them in {clean(short_path(database))}. Talk to it, and they appear "
-        "here at once. To see the browser at work, run 'hermes sessions browse --demo'.",
+        f"Hermes Agent stores them in {clean(short_path(database))}. Talk to it and they appear "
+        "here. To try the browser with sample data, run 'hermes sessions browse --demo'.",
     )
 
 

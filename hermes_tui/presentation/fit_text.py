@@ -1,4 +1,4 @@
-"""Stored text on screen: made harmless, measured in columns, and cut to fit."""
+"""Stored text for the screen: cleaned, measured in columns and cut to fit."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 from hermes_store.records.safe_text import clean, one_line
 
-# Characters that take one column each, which most text consists of. Anything else is measured
-# with rich's tables; loading them takes a few milliseconds that a plain list can do without.
+# Characters that take one column each: most text. Everything else is measured with rich's tables,
+# which take a few milliseconds to load.
 _NARROW = re.compile("[\x20-\x7e\xa0-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2500-\u25ff]*")
 _NUMBERED = re.compile(r" #\d+$")
 
 
 def plain(value: object) -> str:
-    """Return stored text on one line, harmless to a terminal."""
+    """Return stored text on one line, safe for a terminal."""
     return clean(one_line(str(value)))
 
 
@@ -28,7 +28,7 @@ def cell_width(text: str) -> int:
 
 
 def fit(text: str, columns: int, *, pad: bool = True) -> str:
-    """Cut a text to so many columns, marking the cut, and fill it up with spaces."""
+    """Cut a text to a number of columns, ending in an ellipsis, or pad it with spaces."""
     if columns <= 0:
         return ""
     if cell_width(text) > columns:
@@ -45,7 +45,7 @@ def _cut(text: str, columns: int) -> str:
 
 
 def fit_title(title: str, width: int) -> str:
-    """Cut a title to a width; the number of a continuation, "name #3", is never what goes."""
+    """Cut a title to a width, keeping the number of a continuation ("name #3")."""
     numbered = _NUMBERED.search(title)
     if numbered is None or cell_width(title) <= width or len(numbered[0]) + 6 > width:
         return fit(title, width)
@@ -54,7 +54,7 @@ def fit_title(title: str, width: int) -> str:
 
 
 def short_path(path: Path) -> str:
-    """Return a path as people write it, the home folder as ~."""
+    """Return a path with the home folder as ~."""
     try:
         return f"~/{path.expanduser().relative_to(Path.home())}"
     except ValueError:

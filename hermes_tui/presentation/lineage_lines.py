@@ -1,4 +1,4 @@
-"""The family tree of a conversation, as lines."""
+"""The lineage tree of a conversation, as lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EDGE_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A session of a family tree with the lines that lead to it."""
+    """A session of a lineage tree with the lines that lead to it."""
 
     session: Session
     edge: Edge
@@ -31,7 +31,7 @@ class Branch:
 
 
 def branches(lineage: Lineage) -> list[Branch]:
-    """Return a family tree from top to bottom. Without recursion: a chain may be very long."""
+    """Return a lineage tree from top to bottom. Not recursive: a chain can be very long."""
     found: list[Branch] = []
     waiting: list[tuple[LineageNode, str, str]] = [(lineage.root, "", "")]
     while waiting:
@@ -48,7 +48,7 @@ def branches(lineage: Lineage) -> list[Branch]:
         )
         last = len(node.children) - 1
         for place, child in reversed(list(enumerate(node.children))):
-            # A continuation stands below what it continues; only real forks go to the right.
+            # A continuation is not indented below what it continues; only real forks are.
             if last == 0 and child.edge is Edge.COMPRESSION:
                 waiting.append((child, f"{indent}↓ ", indent))
                 continue
@@ -58,7 +58,7 @@ def branches(lineage: Lineage) -> list[Branch]:
 
 
 def branch_line(branch: Branch, width: int, now: float, *, indent: str = "") -> Line:
-    """Return a session of a family tree as one line."""
+    """Return a session of a lineage tree as one line."""
     session = branch.session
     name = plain(session.title or "") or plain(session.id)
     kind = EDGE_NAMES[branch.edge]

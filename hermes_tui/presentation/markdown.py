@@ -1,4 +1,4 @@
-"""Markdown as lines of segments. Loaded when the first answer is shown: it is a heavy import."""
+"""Markdown as lines of segments. A slow import, loaded with the first answer shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.theme import Theme
 
 
 class _PlainHeading(Heading):
-    """A heading on the left; in a narrow pane the middle is hard to find."""
+    """A left-aligned heading, easier to find in a narrow pane."""
 
     def __rich_console__(self, console: Console, options: Any) -> Any:
         self.text.justify = "left"
@@ -26,7 +26,7 @@ class _Markdown(Markdown):
 
 @cache
 def _console(dark: bool) -> Console:
-    """Return a console that turns Markdown into segments and never prints."""
+    """Return a console that renders Markdown to segments and never prints."""
     gold, quiet = ("#DAA520", "#9A968C") if dark else ("#8A6100", "#6A665C")
     styles = {
         "markdown.code": gold,
@@ -52,7 +52,7 @@ def _console(dark: bool) -> Console:
 
 
 def lines(text: str, width: int, *, dark: bool) -> list[list[Segment]]:
-    """Return cleaned Markdown laid out for a width. Links are shown, never made."""
+    """Return cleaned Markdown laid out for a width. Links are shown as text only."""
     console = _console(dark)
     theme = "ansi_dark" if dark else "ansi_light"
     page = _Markdown(text, hyperlinks=False, code_theme=theme)

@@ -1,7 +1,7 @@
-"""A message of a transcript as lines: Markdown for answers, one line for tools and thoughts.
+"""A transcript message as lines: Markdown for answers, one line for tools and thoughts.
 
-However long a message is, only its beginning (or the part around a match) is laid out until it
-is opened, and even then not more than `OPEN_LIMIT` characters at once.
+Only the beginning of a message (or the part around a match) is laid out until it is opened, and
+even then at most `OPEN_LIMIT` characters.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from hermes_store.records.search import Spans
 
 SHOWN_LIMIT = 6_000
-"""Characters of a message that are laid out before it is opened."""
+"""Characters laid out before a message is opened."""
 OPEN_LIMIT = 200_000
 SHOWN_LINES = 120
 OPEN_LINES = 20_000
 LEAD = 1_000
-"""Characters shown before a match that lies deep in a long message."""
+"""Characters shown before a match deep in a long message."""
 INDENT = 2
 
 
@@ -139,7 +139,7 @@ def _folded(name: str, text: str, style: str, look: Look) -> list[Strip]:
 
 
 def _window(text: str, look: Look) -> tuple[str, int, int]:
-    """Return the part of a text to lay out, and how many characters go before and after it."""
+    """Return the part of a text to lay out, and the number of characters before and after it."""
     limit = OPEN_LIMIT if look.opened else SHOWN_LIMIT
     if len(text) <= limit:
         return text, 0, 0
@@ -170,7 +170,7 @@ def _with_notes(
 ) -> list[Strip]:
     how = "" if look.opened else " · Enter opens"
     if before:
-        lines.insert(0, _strip([(f"  … {before:,} characters before", "note")], look))
+        lines.insert(0, _strip([(f"  … {before:,} earlier characters", "note")], look))
     if lines_left:
         lines.append(_strip([(f"  … {lines_left:,} more lines{how}", "note")], look))
     elif after:
@@ -181,7 +181,7 @@ def _with_notes(
 def _ahead(line: str, place: int, room: int) -> str:
     """Return enough of a line to fill a screen line, or what is left of it.
 
-    Not all of it: a line may have millions of signs. Not a sign for each column: some have none.
+    A line may have millions of characters, and some characters take no column.
     """
     signs = room + 1
     while place + signs < len(line) and cell_len(line[place : place + signs]) <= room:
@@ -190,7 +190,7 @@ def _ahead(line: str, place: int, room: int) -> str:
 
 
 def _wrapped(text: str, room: int) -> Iterable[str]:
-    """Yield the lines of a text, long ones broken between words where there are words."""
+    """Yield the lines of a text, wrapped between words where possible."""
     for line in text.expandtabs(4).split("\n"):
         place = 0
         while cell_len(ahead := _ahead(line, place, room)) > room:
@@ -234,7 +234,7 @@ def _strip(pieces: Iterable[tuple[str, str]], look: Look) -> Strip:
 
 
 def mark(strip: Strip, look: Look) -> Strip:
-    """Lay the style of a match over the matches of a line."""
+    """Highlight the matches of a line."""
     if look.spans is None:
         return strip
     found = look.spans.spans(strip.text)

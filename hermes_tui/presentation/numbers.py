@@ -1,4 +1,4 @@
-"""Counts and sizes as people read them."""
+"""Human-readable counts and sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def plural(number: int, thing: str) -> str:
 
 
 def byte_size(number: float) -> str:
-    """Return a number of bytes in the unit that fits."""
+    """Return a number of bytes in a fitting unit."""
     for unit in ("bytes", "KB", "MB"):
         if number < 1_000:
             return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"

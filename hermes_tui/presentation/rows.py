@@ -1,7 +1,6 @@
-"""From records to styled lines: the only place where stored text becomes something styled.
+"""List rows as styled lines.
 
-A line is a list of pieces, each a text and the name of a style. Every stored text passes
-`text.clean` on its way here; nothing is ever parsed as markup.
+Every stored text passes `text.clean` on its way here; nothing is ever parsed as markup.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ STATUS_SIGNS = {
     Status.EMPTY: ("·", "empty"),
 }
 WIDE, MEDIUM = 52, 30
-"""Columns from which a row shows its source, and its age in words."""
+"""Columns needed to show the source, and the message count, of a row."""
 
 
 # -- the list ----------------------------------------------------------------------------------
 
 
 class RowState(NamedTuple):
-    """What a list knows about a row beside the row itself."""
+    """What a list knows about a row besides the row itself."""
 
     now: float
     selected: bool = False
     unfolded: bool = False
     spans: Spans | None = None
-    """Finds what is searched for in a title."""
+    """Finds matches in a title."""
 
 
 def session_line(row: ListRow, width: int, state: RowState) -> Line:
@@ -59,7 +58,7 @@ def _name(row: ListRow, room: int, spans: Spans | None) -> Line:
     tags = "".join(f" #{plain(tag)}" for tag in row.tags)
     if row.archived:
         tags += " archived"
-    # What a short title leaves over is theirs, too.
+    # Tags may also use the room a short title leaves.
     most = max(room // 3, room - cell_width(title) if title else 0)
     if cell_width(tags) > most:
         tags = fit(tags, most)
@@ -76,7 +75,6 @@ def _name(row: ListRow, room: int, spans: Spans | None) -> Line:
 
 
 def _with_matches(text: str, style: str, spans: Spans | None) -> Line:
-    """Return a text with what is searched for marked in it."""
     pieces: Line = []
     place = 0
     for begin, end in spans.spans(text) if spans is not None else ():
@@ -105,13 +103,13 @@ def placeholder_line(width: int) -> Line:
 
 
 def heading_line(heading: Heading, width: int) -> Line:
-    """Return a heading of a group."""
+    """Return the heading of a group."""
     text = f" {plain(heading.text)} · {heading.count:,} "
     return [("──", "tree"), (text, "heading"), ("─" * max(0, width - cell_width(text) - 2), "tree")]
 
 
 def snippet_line(snippet: Snippet | None, preview: str, width: int) -> Line:
-    """Return what was found, with the matches marked, as the second line of a row."""
+    """Return the second line of a row: the match in its context, highlighted."""
     lead: Line = [("     ", "")]
     room = width - 6
     if snippet is None or not snippet.marks:
@@ -120,9 +118,9 @@ def snippet_line(snippet: Snippet | None, preview: str, width: int) -> Line:
 
 
 def marked(snippet: Snippet, room: int) -> Line:
-    """Return a snippet on one line with the first match in sight."""
+    """Return a snippet on one line with the first match visible."""
     first = snippet.marks[0][0]
-    # Short of room, what stands before the match is the part to leave out.
+    # If room is short, cut what comes before the match.
     start = max(0, first - max(8, room // 3))
     pieces: Line = [("…", "dim")] if start else []
     place = start
@@ -137,7 +135,7 @@ def marked(snippet: Snippet, room: int) -> Line:
 
 
 def _flat(text: str) -> str:
-    """Fold white space into single spaces, also at the ends, where other pieces follow."""
+    """Collapse white space, keeping a space at the ends, where other pieces follow."""
     flat = plain(text)
     lead = " " if text[:1].isspace() and flat else ""
     tail = " " if text[-1:].isspace() else ""

@@ -1,4 +1,4 @@
-"""What a search found, in words: figures beside the field, and remarks below it."""
+"""A search result in words: counts beside the field, remarks below it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hermes_store.records.search import Order, SearchResult, Severity
 
 
 def figures(result: SearchResult) -> Content:
-    """Return how much was found, and in which order it is shown."""
+    """Return the number of results and their order."""
     messages, conversations = result.messages, result.conversations
     said = "message" if messages.number == 1 and messages.exact else "messages"
     where = "conversation" if conversations.number == 1 and conversations.exact else "conversations"
@@ -19,7 +19,7 @@ def figures(result: SearchResult) -> Content:
 
 
 def remarks(result: SearchResult) -> Content | None:
-    """Return what is worth saying about a search: how it was widened, what was not understood."""
+    """Return remarks on a search: how it was widened, what was not understood."""
     parts = [(step.explanation, "$warning") for step in result.relaxations]
     parts += [
         (note.message, "$error" if note.severity is Severity.PROBLEM else "$foreground-muted")
@@ -27,11 +27,13 @@ def remarks(result: SearchResult) -> Content | None:
     ]
     if result.searched_back_to is not None:
         day = local_day(result.searched_back_to)
-        parts.append((f"Searched back to {day:%d %B %Y}; the rest takes longer.", "$warning"))
+        parts.append(
+            (f"Searched back to {day:%d %B %Y}; older messages were not searched.", "$warning")
+        )
     elif result.partial:
-        parts.append(("Stopped before everything was searched.", "$warning"))
+        parts.append(("The search stopped early; results are incomplete.", "$warning"))
     if not parts:
         return None
-    # What is wrong in three places is said once.
+    # The same remark is shown only once.
     said = dict.fromkeys((f"{clean(text)}\n", colour) for text, colour in parts)
     return Content.assemble(*said).rstrip()

@@ -1,4 +1,4 @@
-"""Records as pages of styled text: the recap and the facts about a conversation."""
+"""Pages of styled text: the recap and the info of a conversation."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Part = tuple[str, str] | str
 
 
 def recap(found: Recap) -> Content:
-    """Return what was said last: gold for you, green for Hermes, the last answer in full."""
+    """Return the latest messages: gold for you, green for Hermes, the last answer in full."""
     if not found.entries:
-        return Content.styled("Nothing was said in this session yet.", "$foreground-muted")
+        return Content.styled("No messages in this session yet.", "$foreground-muted")
     parts: list[Part] = []
     if found.earlier:
         noun = "message" if found.earlier == 1 else "messages"
@@ -39,7 +39,7 @@ def recap(found: Recap) -> Content:
 
 
 def info(row: ListRow, sessions: Sequence[Session], weight: Weight, files: int) -> Content:
-    """Return all there is to know about a conversation."""
+    """Return the facts about a conversation."""
     tip, root = sessions[-1], sessions[0]
     source = describe(row.source)
     lines: list[tuple[str, str]] = [
@@ -62,9 +62,9 @@ def info(row: ListRow, sessions: Sequence[Session], weight: Weight, files: int) 
         lines.append(("Kind", f"{EDGE_NAMES[row.edge]} of {plain(root.parent_session_id)}"))
     if row.segments > 1:
         first = plain(root.id)
-        lines.append(("Segments", f"{row.segments} after compression, the first is {first}"))
+        lines.append(("Segments", f"{row.segments}, split by compression; the first is {first}"))
     if row.relatives:
-        lines.append(("Below it", plural(row.relatives, "branch or sub-agent")))
+        lines.append(("Children", plural(row.relatives, "child session")))
     if root.cwd:
         lines.append(("Folder", plain(root.cwd)))
     marks = [*(["pinned"] if row.pinned else []), *(["archived"] if row.archived else [])]
@@ -88,7 +88,7 @@ def _tokens(sessions: Sequence[Session]) -> str:
     if not asked and not answered:
         return "not recorded"
     cached = sum(each.cache_read_tokens for each in sessions)
-    return f"{asked:,} in, {answered:,} out" + (f", {cached:,} from the cache" if cached else "")
+    return f"{asked:,} in, {answered:,} out" + (f", {cached:,} from cache" if cached else "")
 
 
 def _cost(sessions: Sequence[Session]) -> str:

@@ -1,4 +1,4 @@
-"""A line of styled text: a list of pieces, each a text and the name of a style."""
+"""A line of styled text: a list of pieces, each a text and a style name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def width_of(line: Sequence[Piece]) -> int:
 
 
 def cut(pieces: Line, room: int) -> Line:
-    """Cut a line to a width and fill it up."""
+    """Cut or pad a line to a width."""
     kept: Line = []
     for text, style in pieces:
         wide = cell_width(text)

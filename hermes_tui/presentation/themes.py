@@ -1,4 +1,4 @@
-"""The two themes of this program, which one to start with, and where the style sheets are."""
+"""The two built-in themes, the choice of theme, and the style sheets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hermes_store.errors import ConfigError
 AUTO = "auto"
 DARK, LIGHT = "hermes-dark", "hermes-light"
 COLOURLESS = "ansi-dark"
-"""With the terminal's own colours NO_COLOR means none; other themes would turn grey."""
+"""The theme for NO_COLOR; other themes would turn gray."""
 
 OWN = (
     Theme(
@@ -49,7 +49,7 @@ OWN = (
 
 
 def chosen(wanted: str, available: Collection[str]) -> str:
-    """Return the theme to start with; ConfigError if config.yaml names one that is not there."""
+    """Return the theme to start with; ConfigError if config.yaml names an unknown one."""
     if os.environ.get("NO_COLOR"):
         return COLOURLESS
     if wanted == AUTO:
@@ -58,14 +58,14 @@ def chosen(wanted: str, available: Collection[str]) -> str:
     if wanted not in available:
         near = difflib.get_close_matches(wanted, available, n=1)
         hint = (
-            f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(sorted(available))}."
+            f"Did you mean '{near[0]}'?" if near else f"Available: {', '.join(sorted(available))}."
         )
-        raise ConfigError(f"browse.theme names a theme '{wanted}' that there is not. {hint}")
+        raise ConfigError(f"browse.theme has an unknown theme '{wanted}'. {hint}")
     return wanted
 
 
 def styles_folder() -> Path:
-    """Return where the style sheets are: beside this module, or in a checkout above it."""
+    """Return the folder of the style sheets, installed or in a checkout."""
     here = Path(__file__).resolve().parent.parent
     installed = here / "styles"
     return installed if installed.is_dir() else here.parent / "styles"

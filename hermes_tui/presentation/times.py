@@ -1,4 +1,4 @@
-"""Moments and lengths of time as people read them."""
+"""Human-readable times and durations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WEEK = 7 * DAY
 def age(moment: float | None, now: float, *, short: bool = False, dates: bool = False) -> str:
     """Return how long ago a moment was: 5m ago, yesterday, 12 Mar.
 
-    With `short`: 5m, 1d, 12 Mar. With `dates`, what is older than a week has its full date.
+    With `short`: 5m, 1d, 12 Mar. With `dates`, anything older than a week is a full date.
     """
     if not moment:
         return "?"
@@ -38,7 +38,7 @@ def local_time(moment: float | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a length of time in the unit that fits."""
+    """Return a duration in a fitting unit."""
     if seconds < 60:
         return f"{seconds:.0f}s"
     if seconds < 3_600:

@@ -1,1 +1,1 @@
-"""A whole conversation to read."""
+"""The transcript of a conversation."""

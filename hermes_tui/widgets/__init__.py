@@ -1,1 +1,1 @@
-"""Widgets of the browser. They know records, `render` and messages, and nothing of the store."""
+"""Generic widgets. They know records, presentation and messages, but not the store."""

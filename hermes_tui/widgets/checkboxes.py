@@ -1,4 +1,4 @@
-"""Boxes to tick and buttons to choose from whose sign, not only its colour, says what is on."""
+"""Checkboxes and radio buttons that show their state by symbol, not by color alone."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from textual.widgets import Checkbox, RadioButton
 
 
 class Tick(Checkbox):
-    """A box that is empty until it is ticked."""
+    """A checkbox that is empty until ticked."""
 
     def render(self) -> Content:
-        """Draw the sign that fits the value."""
         self.BUTTON_INNER = "✓" if self.value else " "
         return super().render()
 
 
 class Option(RadioButton):
-    """A button that is hollow until it is chosen."""
+    """A radio button that is hollow until chosen."""
 
     def render(self) -> Content:
-        """Draw the sign that fits the value."""
         self.BUTTON_INNER = "●" if self.value else "○"
         return super().render()

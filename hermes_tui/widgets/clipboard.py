@@ -1,7 +1,6 @@
-"""Copying text: the terminal's own way (OSC 52) and, beside it, the tools of the system.
+"""Copying text with the clipboard tool of the system, in addition to OSC 52.
 
-No terminal says whether it took the text, and tmux by default drops it, so a tool that is
-installed is used as well.
+No terminal reports whether it accepted the text, and tmux drops it by default.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ SECONDS = 2.0
 
 
 def tool() -> tuple[str, ...] | None:
-    """Return the command that copies its input here, if there is one."""
+    """Return the command that copies its input, if one is installed and usable."""
     for variable, command in _TOOLS:
         if (not variable or os.environ.get(variable)) and shutil.which(command[0]):
             return command
@@ -30,7 +29,7 @@ def tool() -> tuple[str, ...] | None:
 
 
 def copy_with_tool(text: str) -> bool:
-    """Copy with a tool of the system; tell whether there was one that took the text."""
+    """Copy with a system tool; return whether that worked."""
     command = tool()
     if command is None:
         return False

@@ -1,4 +1,4 @@
-"""Where each of many items of different heights begins."""
+"""The positions of many items of different heights."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import accumulate
 
 
 class Heights:
-    """Heights of items, guessed until they are known, and the lines on which they begin."""
+    """Heights of items, guessed until known, and the lines they start on."""
 
     def __init__(self, guess: int) -> None:
         self._guess = guess
@@ -24,29 +24,29 @@ class Heights:
         self._heights[index] = height
 
     def reset(self, count: int) -> None:
-        """Begin anew with so many items."""
+        """Start over with a number of items."""
         self._heights = [self._guess] * count
         self.settle()
 
     def resize(self, count: int) -> None:
-        """Have so many items from now on; those that stay keep their heights."""
+        """Change the number of items; those that stay keep their heights."""
         added = count - len(self._heights)
         del self._heights[count:]
         self._heights += [self._guess] * added
 
     def settle(self) -> None:
-        """Work out where the items begin, after heights have changed."""
+        """Recompute the positions after heights have changed."""
         self._tops = [0, *accumulate(self._heights)]
 
     def top(self, index: int) -> int:
-        """Return the line on which an item begins; one past the last, where all end."""
+        """Return the line an item starts on; for the index past the last, the end."""
         return self._tops[index]
 
     @property
     def total(self) -> int:
-        """Lines of all items together."""
+        """The total number of lines."""
         return self._tops[-1]
 
     def at(self, line: int) -> int:
-        """Return the item on a line, the first or last one beyond the ends."""
+        """Return the item on a line; beyond the ends, the first or last one."""
         return max(0, min(bisect_right(self._tops, line) - 1, len(self._heights) - 1))

@@ -1,4 +1,4 @@
-"""The base of all views that draw line by line, however long they are."""
+"""The base of all views that draw line by line, whatever their length."""
 
 from __future__ import annotations
 
@@ -44,9 +44,8 @@ STYLES = [
 class LineView(ScrollView, can_focus=True):
     """Draws lines made of pieces; the styles of the pieces come from the style sheet.
 
-    Their names are those in `STYLES`. The application has them as component classes
-    `line--NAME`: one set for all views, because each view with a set of its own would make
-    starting up take half as long again.
+    Their names are in `STYLES`. The application has them as component classes `line--NAME`: one
+    set for all views, because a set per view would make startup take half as long again.
     """
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -54,17 +53,16 @@ class LineView(ScrollView, can_focus=True):
         self._named: dict[tuple[str, str], Style] = {}
 
     def notify_style_update(self) -> None:
-        """Mix the styles anew."""
         self._named.clear()
         super().notify_style_update()
 
     @property
     def line_width(self) -> int:
-        """Columns of a line: what the scroll bar leaves over."""
+        """Columns of a line, without the scroll bar."""
         return self.scrollable_content_region.width
 
     def named_style(self, name: str, over: str = "") -> Style:
-        """Return a style by its name, mixed with what is below it; no name is the widget's own."""
+        """Return a style by name, over another one; an empty name is the widget's own style."""
         found = self._named.get((name, over))
         if found is None:
             found = self._named[name, over] = self._mixed(name, over)
@@ -81,11 +79,11 @@ class LineView(ScrollView, can_focus=True):
                 color = styles.color
             text += styles.text_style
         if over and self.app.current_theme.ansi:
-            # With the terminal's own colours a background says nothing; reversed text does.
+            # With the terminal's own colors a background does not show; reversed text does.
             text += Style(reverse=True)
         return Style(bgcolor=background.rich_color, color=(background + color).rich_color) + text
 
     def strip(self, pieces: Sequence[Piece], width: int, over: str = "") -> Strip:
-        """Return a line as a strip of exactly a width; `over` is the style below all of it."""
+        """Return a line as a strip of an exact width; `over` is the style below all of it."""
         segments = [Segment(text, self.named_style(style, over)) for text, style in pieces if text]
         return Strip(segments).adjust_cell_length(width, self.named_style("", over))

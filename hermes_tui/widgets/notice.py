@@ -1,4 +1,4 @@
-"""Something to tell the person, on its way from a widget to its screen."""
+"""A message for the user, sent by a widget to its screen."""
 
 from __future__ import annotations
 

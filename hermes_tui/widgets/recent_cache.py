@@ -1,4 +1,4 @@
-"""A cache that drops what was not used for longest."""
+"""A least-recently-used cache."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Value = TypeVar("Value")
 
 
 class Recent(LRUCache[Key, Value]):
-    """Textual's cache, which ignores a new value for a key that it has; this one takes it."""
+    """Textual's cache, which ignores a new value for an existing key; this one replaces it."""
 
     def __setitem__(self, key: Key, value: Value) -> None:
-        """Keep a value, instead of an earlier one of the same key."""
+        """Store a value, replacing an earlier one."""
         self.discard(key)
         super().__setitem__(key, value)

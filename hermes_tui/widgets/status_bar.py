@@ -1,4 +1,4 @@
-"""The line at the bottom: the keys that work here and now."""
+"""The footer: the keys that work now."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Hint = tuple[str, str]
 
 
 class StatusBar(Widget):
-    """Keys and what they do, as many as fit."""
+    """Key hints, as many as fit."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._hints: tuple[Hint, ...] = ()
 
     def show(self, hints: Iterable[Hint]) -> None:
-        """Show other keys."""
+        """Replace the key hints."""
         self._hints = tuple(hints)
         self.refresh()
 
     def render(self) -> Content:
-        """Put as many keys side by side as there is room for; the last, help, always."""
+        """Show as many hints as fit; the last one, help, always."""
         room = self.size.width - 2
         kept = list(self._hints)
         while len(kept) > 1 and sum(_width(hint) for hint in kept) > room:
@@ -37,7 +37,6 @@ class StatusBar(Widget):
         return Content.assemble(*pieces)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Choose anew what fits."""
         self.refresh()
 
 

@@ -1,4 +1,4 @@
-"""A field for one line of text."""
+"""A one-line text field."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from hermes_store.records.safe_text import clean
 
 
 class Field(Input):
-    """Shows what is put into it, stored titles and pasted text too, and never obeys it."""
+    """Shows any text, such as stored titles and pasted text, without control characters."""
 
-    # A browser that stays open all day should rest when nobody types; blinking took half of what
-    # it used then.
+    # Blinking took half of the CPU time of an idle browser, which may stay open all day.
     cursor_blink = reactive(False, init=False)
 
     def validate_value(self, value: str) -> str:
-        """Make a text harmless to a terminal."""
+        """Make a text safe for a terminal."""
         return clean(value).replace("\n", " ").replace("\t", " ")

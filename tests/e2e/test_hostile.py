@@ -148,15 +148,15 @@ def test_rename_delete_trash_and_prune(terminal: Terminal) -> None:
     terminal.wait_for("Move to trash", "1 session")
     terminal.send("tab")
     terminal.send("enter")
-    terminal.wait_for("moved to the trash")
+    terminal.wait_for("moved to trash")
     terminal.send("f4")
-    terminal.wait_for("1 deletion", "Remove for good")
+    terminal.wait_for("1 deletion", "Delete permanently")
     terminal.send("escape")
-    terminal.wait_gone("Remove for good")
+    terminal.wait_gone("Delete permanently")
     terminal.send("f2")
     terminal.wait_for("Prune")
     terminal.send("backspace")
-    terminal.wait_for("would go to the trash")
+    terminal.wait_for("would move to trash")
     terminal.send("escape")
     terminal.wait_gone("Prune")
     terminal.send("u")
@@ -169,7 +169,7 @@ def test_export_stats_searches_palette_and_help(terminal: Terminal) -> None:
     for key, shows in (
         ("e", "JSON lines"),
         ("f3", "Statistics"),
-        ("f6", "Enter uses one"),
+        ("f6", "Enter runs a search"),
         ("t", "Separate tags with spaces"),
         ("f9", "Settings"),
         ("ctrl+p", "Search for commands"),
@@ -185,7 +185,7 @@ def test_export_stats_searches_palette_and_help(terminal: Terminal) -> None:
 def test_unfolded_renamed_and_selected_rows(terminal: Terminal) -> None:
     go_to_list(terminal)
     terminal.send("h")
-    terminal.wait_for("All conversations are shown")
+    terminal.wait_for("Showing all conversations")
     for key in ("right", "space", "down", "right", "space", "O", "O", "O", "o"):
         terminal.send(key)
     terminal.wait_for("selected")

@@ -252,7 +252,7 @@ def test_a_crash_gives_the_terminal_back(place: Home, open_terminal: Open, tmp_p
         ("theme: hermes-drak", "Did you mean 'hermes-dark'?"),
         ("keys: {renaem: f7}", "Did you mean 'rename'?"),
         ("keys: {rename: ctrl+nonsense}", "'ctrl+nonsense'"),
-        ("keys: {rename: d}", "which 'delete' has"),
+        ("keys: {rename: d}", "which 'delete' already has"),
         ("show: [everything]", "which is none of"),
         ("sort: sideways", "browse.sort"),
     ],

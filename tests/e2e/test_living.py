@@ -65,7 +65,7 @@ def test_two_browsers_at_once(place: Home, browse: Browse) -> None:
     one.wait_for("Move to trash", "62 messages")
     one.send("tab")
     one.send("enter")
-    one.wait_for("moved to the trash")
+    one.wait_for("moved to trash")
     two.wait_gone("Quokka habitat")
     two.wait_for("● You: Numbats eat termites.")
     two.send("ctrl+z")  # and the other one can bring it back
@@ -202,10 +202,10 @@ def test_a_window_that_finds_its_size_while_the_browser_opens(
 def test_from_large_to_tiny_and_back_with_a_dialog_open(place: Home, browse: Browse) -> None:
     terminal = browse(place)
     terminal.send("f2")
-    terminal.wait_for("Potoroo, very old", "would go")
+    terminal.wait_for("Potoroo, very old", "would move")
     for size in [(80, 24), (40, 12), (1, 1), (120, 36)]:
         terminal.resize(*size)
-    terminal.wait_for("Potoroo, very old", "would go", "Move to trash")
+    terminal.wait_for("Potoroo, very old", "would move", "Move to trash")
     terminal.send("escape")
     terminal.wait_gone("Prune")
 

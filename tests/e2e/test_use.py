@@ -83,7 +83,7 @@ def test_paths_are_found_and_a_typo_is_explained(place: Home, browse: Browse) ->
     terminal.send("escape")
     terminal.wait_for("Numbats")
     terminal.type("wombatological")
-    terminal.wait_for("No hits")
+    terminal.wait_for("No results")
 
 
 def test_the_transcript_opens_at_the_match(place: Home, browse: Browse) -> None:
@@ -140,7 +140,7 @@ def _delete_first(terminal: Terminal) -> None:
     terminal.send("ctrl+d")
     terminal.wait_for("Move to trash", "1 session, 62 messages")
     terminal.send("tab", "enter")
-    terminal.wait_for("moved to the trash")
+    terminal.wait_for("moved to trash")
     terminal.wait_gone("Quokka")
 
 
@@ -179,7 +179,7 @@ def test_prune_takes_what_it_shows(place: Home, browse: Browse) -> None:
     terminal = browse(place)
     before = set(place.titles())
     terminal.send("f2")
-    terminal.wait_for("Prune", "Potoroo, very old", "would go")
+    terminal.wait_for("Prune", "Potoroo, very old", "would move")
     terminal.send("backspace")  # the 90 is selected
     terminal.wait_for("34 conversations")
     terminal.type("400")
@@ -201,7 +201,7 @@ def test_export_writes_a_file(place: Home, browse: Browse) -> None:
     terminal.wait_for("Export", "JSON lines")
     terminal.send("tab", "tab", "tab")
     terminal.send("enter")
-    terminal.wait_for("1 session written")
+    terminal.wait_for("1 session exported")
     written = place.folder.parent / f"{QUOKKA}.jsonl"
     assert "eucalyptus" in written.read_text()
 

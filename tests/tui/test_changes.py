@@ -138,7 +138,7 @@ def test_the_key_that_is_named_undoes_from_the_search_field(
         await click(pilot, "#ok")
         assert isinstance(pilot.app.focused, Input)
         assert len(listed(pilot)) == 2
-        assert said(pilot)[-1].endswith(f"moved to the trash. {shown} undoes it.")
+        assert said(pilot)[-1].endswith(f"moved to trash. {shown} undoes this.")
         await press(pilot, key)
         assert len(listed(pilot)) == 3
 
@@ -155,7 +155,7 @@ def test_what_was_done_can_be_read_in_a_tiny_terminal(three: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "ctrl+d")
         await click(pilot, "#ok")
-        assert last_lines(pilot) == "1 conversation, 1 message moved to the trash. ^z undoes it."
+        assert last_lines(pilot) == "1 conversation, 1 message moved to trash. ^z undoes this."
         await press(pilot, "ctrl+z")
         assert last_lines(pilot) == "1 session, 1 message restored."
 
@@ -221,7 +221,7 @@ def test_a_live_session_is_protected(path: Path) -> None:
         dialog = pilot.app.screen
         assert isinstance(dialog, DeleteDialog)
         assert dialog.query_one("#ok", Button).disabled
-        assert "protected" in shown(pilot)
+        assert "cannot be deleted" in shown(pilot)
         # Even if the button were pressed, the store refuses.
         dialog.confirm("ok")
         await press(pilot)
@@ -272,7 +272,7 @@ def test_prune_takes_what_it_showed(sample: Path) -> None:
         pilot.app.screen.query_one("#older", Input).value = "200"
         pilot.app.screen.query_one("#title", Input).value = "docker"
         await press(pilot)
-        assert "would go to the trash" in shown(pilot)
+        assert "would move to trash" in shown(pilot)
         await click(pilot, "#ok")
 
     drive(make_app(sample), script)
@@ -336,9 +336,9 @@ def test_export_warns_before_it_replaces(three: Path, tmp_path: Path) -> None:
         await press(pilot, "tab", "e")
         field = pilot.app.screen.query_one("#path", Input)
         for value, sentence, refused in (
-            (str(three), "would be replaced", False),
+            (str(three), "will be replaced", False),
             (str(tmp_path), "is a folder", True),
-            (str(tmp_path / "no" / "such.jsonl"), "no such folder", True),
+            (str(tmp_path / "no" / "such.jsonl"), "folder does not exist", True),
         ):
             field.value = value
             await press(pilot)
@@ -417,7 +417,7 @@ def test_read_only_refuses_every_change(three: Path) -> None:
             await press(pilot, key)
             assert pilot.app.screen is main(pilot), f"{key} opened something"
             assert said(pilot) == [
-                "This browser was opened with --read-only, so nothing can be changed."
+                "The browser was opened with --read-only; nothing can be changed."
             ]
         pilot.app.clear_notifications()
         await press(pilot, "f4", "enter")

@@ -127,15 +127,15 @@ def test_the_palette_finds_by_what_an_action_does(sample: Path) -> None:
     [
         (
             {"delet": "x"},
-            "browse.keys names an action 'delet' that there is not. Did you mean 'dele",
+            "browse.keys has an unknown action 'delet'. Did you mean 'dele",
         ),
-        ({"fly": "x"}, "browse.keys names an action 'fly' that there is not"),
-        ({"delete": "nokey"}, "browse.keys.delete names a key 'nokey' that there is not"),
-        ({"delete": "hyperspace+x"}, "names a key 'hyperspace+x'"),
-        ({"delete": "x,,y"}, "names a key ''"),
-        ({"delete": ""}, "names a key ''"),
-        ({"delete": "r"}, "takes the key 'r', which 'rename' has"),
-        ({"rename": "z", "delete": "z"}, "takes the key 'z'"),
+        ({"fly": "x"}, "browse.keys has an unknown action 'fly'"),
+        ({"delete": "nokey"}, "browse.keys.delete has an unknown key 'nokey'"),
+        ({"delete": "hyperspace+x"}, "has an unknown key 'hyperspace+x'"),
+        ({"delete": "x,,y"}, "has an unknown key ''"),
+        ({"delete": ""}, "has an unknown key ''"),
+        ({"delete": "r"}, "uses the key 'r', which 'rename' already has"),
+        ({"rename": "z", "delete": "z"}, "uses the key 'z'"),
     ],
 )
 def test_wrong_keys_are_refused_with_a_sentence(wanted: dict[str, str], sentence: str) -> None:

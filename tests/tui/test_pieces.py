@@ -120,10 +120,10 @@ def test_which_theme_it_is(
 
 
 @pytest.mark.parametrize(
-    ("wanted", "hint"), [("nrod", "Did you mean 'nord'?"), ("qqqqq", "There are: ansi-dark, ")]
+    ("wanted", "hint"), [("nrod", "Did you mean 'nord'?"), ("qqqqq", "Available: ansi-dark, ")]
 )
 def test_a_theme_that_is_not_there(wanted: str, hint: str) -> None:
-    with pytest.raises(ConfigError, match=f"names a theme '{wanted}' that there is not") as error:
+    with pytest.raises(ConfigError, match=f"has an unknown theme '{wanted}'") as error:
         themes.chosen(wanted, AVAILABLE)
     assert hint in str(error.value)
 
@@ -171,7 +171,7 @@ def test_a_mistake_in_a_job_is_told_and_written_down(path: Path) -> None:
         screen = main(pilot)
         screen.access.ask(screen.changes, screen.changes.Finished, fail)
         await press(pilot)
-        assert "because of a mistake in this program" in shown(pilot)
+        assert "because of a bug in this program" in shown(pilot)
         assert listed(pilot), "the browser goes on"
 
     app = make_app(path)

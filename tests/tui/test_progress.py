@@ -22,7 +22,7 @@ def test_the_dialog_shows_how_far_it_is_and_goes_when_it_ends(sample: Path) -> N
         work.progress("copying", 30, 120)
         await until(pilot, lambda: "copying" in shown(pilot) and "25%" in shown(pilot), "a quarter")
         await pilot.press("escape")
-        await until(pilot, lambda: "stopping" in shown(pilot), "the wish to stop")
+        await until(pilot, lambda: "Stopping" in shown(pilot), "the wish to stop")
         with pytest.raises(GivenUp, match="Cleaning up was stopped"):
             work.progress("copying", 31, 120)
         work.ended = True

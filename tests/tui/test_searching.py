@@ -305,7 +305,7 @@ def test_a_search_that_fails_leaves_nothing_to_act_on(
         main(pilot).search.text = "docker"
         await pilot.press("enter")
         pressed.set()
-        await until(pilot, lambda: "This search failed" in shown(pilot), "the reason")
+        await until(pilot, lambda: "The search failed" in shown(pilot), "the reason")
         await press(pilot, "enter", "ctrl+d")
         assert pilot.app.return_value is None and pilot.app.screen is main(pilot)
         assert "The disk is gone." in shown(pilot) and listed(pilot) == []

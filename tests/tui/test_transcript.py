@@ -96,7 +96,7 @@ def test_finding_inside_a_conversation(path: Path) -> None:
         await press(pilot, "tab", "tab", "slash", Typed("lucky"), "enter")
         assert main(pilot).reading.transcript.cursor == 7
         await press(pilot, "slash", Typed("zzqqy"), "enter")
-        assert said(pilot)[-1] == "Nothing in this conversation."
+        assert said(pilot)[-1] == "No matches in this conversation."
 
     drive(make_app(path, state=OPEN), script)
 
