@@ -47,8 +47,8 @@ def _dump(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(
-            f"A message holds something that JSON cannot express ({error}). "
-            "Pass text, numbers, lists and dictionaries."
+            f"A message contains a value that JSON cannot represent ({error}). "
+            "Use only text, numbers, lists and dictionaries."
         ) from error
 
 

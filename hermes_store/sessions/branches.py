@@ -30,7 +30,7 @@ def branch(
     follow_up.refuse_held(tx, session_id, now)
     turns = follow_up.turns_of(tx, session_id)
     if not turns:
-        raise InvalidInput(f"Session {session_id} has no messages yet that could be branched off.")
+        raise InvalidInput(f"Session {session_id} has no messages to branch from.")
     if old.ended_at is None or old.end_reason not in ("compression", "branched"):
         follow_up.end(tx, session_id, "branched", now)
     copied = follow_up.begin(tx, old, new_id, now, Edge.BRANCH)

@@ -45,7 +45,7 @@ def compress(
     if not summary.strip():
         raise InvalidInput(f"The summary of session {session_id} is empty; nothing was changed.")
     if keep_last < 0:
-        raise InvalidInput(f"{keep_last} messages cannot be kept; say 0 or more.")
+        raise InvalidInput(f"Cannot keep {keep_last} messages; use 0 or more.")
     follow_up.refuse_held(tx, session_id, now)
     follow_up.refuse_continued(tx, old)
     turns = follow_up.turns_of(tx, session_id)
@@ -54,8 +54,8 @@ def compress(
     kept = turns[cut(turns, keep_last) :]
     if len(kept) == len(turns):
         raise InvalidInput(
-            f"Session {session_id} is too short to be compressed: all of its {len(turns)} "
-            "messages would be kept."
+            f"Session {session_id} is too short to compress: all of its {len(turns)} messages "
+            "would be kept."
         )
     _keep_branches(tx, session_id)
     follow_up.end(tx, session_id, "compression", now)

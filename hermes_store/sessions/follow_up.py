@@ -64,13 +64,13 @@ class Turn:
 
 def check_moment(now: float) -> None:
     if not isfinite(now):
-        raise InvalidInput(f"{now} is no moment at which a session can go on.")
+        raise InvalidInput(f"{now} is not a valid time to continue a session.")
 
 
 def refuse_held(tx: Transaction, session_id: str, now: float) -> None:
     reason = in_use.held(tx, session_id, now)
     if reason is not None:
-        raise SessionInUse(f"{reason} It was left alone; try again in a moment.")
+        raise SessionInUse(f"{reason} Nothing was changed; try again in a moment.")
 
 
 def refuse_continued(tx: Transaction, session: Session) -> None:
@@ -78,8 +78,8 @@ def refuse_continued(tx: Transaction, session: Session) -> None:
     if session.ended_at is None or session.end_reason != "compression":
         return
     tip = lineage.compression_tip(tx, session.id)
-    where = f"It goes on in {tip}; resume that one." if tip != session.id else "Reopen it first."
-    raise SessionInUse(f"Session {session.id} was compressed already. {where}")
+    where = f"It continues in {tip}; resume that one." if tip != session.id else "Reopen it first."
+    raise SessionInUse(f"Session {session.id} has already been compressed. {where}")
 
 
 def turns_of(tx: Transaction, session_id: str, first: int = 0) -> list[Turn]:
@@ -124,7 +124,7 @@ def begin(tx: Transaction, old: Session, new_id: str | None, now: float, edge: E
         started_at=now,
     )
     if not added:
-        raise InvalidInput(f"There is a session {session_id} already. Choose another id.")
+        raise InvalidInput(f"Session {session_id} already exists. Choose another id.")
     return session_id
 
 

@@ -26,7 +26,7 @@ def held(tx: Transaction, session_id: str, now: float) -> str | None:
         root = lineage.chain(tx, session_id)[0]
         holder = _holder(tx, "session_turn_leases", "conversation_id", root, now)
         if holder is not None:
-            return f"Session {session_id} is just being answered by {holder}."
+            return f"Session {session_id} is being answered by {holder}."
     return None
 
 
@@ -53,7 +53,7 @@ def refuse_in_use(read: Read, session_ids: Iterable[str], now: float) -> None:
         for session_id in session_ids:
             reason = in_use(tx, session_id, now)
             if reason is not None:
-                raise SessionInUse(f"{reason} It was left alone; end it first, or insist.")
+                raise SessionInUse(f"{reason} Nothing was deleted; end it first, or use --force.")
 
 
 def _holder(tx: Transaction, table: str, column: str, session_id: str, now: float) -> str | None:

@@ -101,7 +101,7 @@ def append(
     _refuse_while_compressing(tx, session_id)
     moment = time.time() if timestamp is None else timestamp
     if not isfinite(moment):
-        raise InvalidInput(f"{moment} is no moment at which something can be said.")
+        raise InvalidInput(f"{moment} is not a valid timestamp for a message.")
     message_id = _insert(tx, session_id, message, moment)
     tx.run(
         "UPDATE sessions SET message_count = COALESCE(message_count, 0) + 1, "

@@ -161,13 +161,13 @@ def create(
     `edge` says how it hangs on its parent, so that newer Hermes versions list it rightly.
     """
     if not session_id:
-        raise InvalidInput("A session needs an id; use new_session_id().")
+        raise InvalidInput("A session needs an id; create one with new_session_id().")
     if not isinstance(source, str):
         raise InvalidInput("A session needs a source, such as 'cli'.")
     if model_config is not None and not isinstance(model_config, dict):
         raise InvalidInput("model_config must be a dictionary or None.")
     if started_at is not None and not isfinite(started_at):
-        raise InvalidInput(f"{started_at} is no moment at which a session can start.")
+        raise InvalidInput(f"{started_at} is not a valid start time for a session.")
     config = dict(model_config or {})
     marker = _MARKERS.get(edge) if edge else None
     if marker and parent_session_id:

@@ -24,7 +24,7 @@ def undo_exchange(tx: Transaction, session_id: str, *, answer_only: bool = False
         (session_id,),
     )
     if last is None or _is_summary(tx, session_id, last):
-        raise InvalidInput(f"Session {session_id} has nothing left that could be taken back.")
+        raise InvalidInput(f"Session {session_id} has nothing left to undo.")
     first = last + 1 if answer_only else last
     gone = follow_up.turns_of(tx, session_id, first)
     if tx.caps.has_message("active"):

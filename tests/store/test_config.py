@@ -121,7 +121,7 @@ def test_a_wrong_value_names_its_key_and_line(value: str, wanted: str) -> None:
 
 
 def test_a_section_must_hold_settings() -> None:
-    with pytest.raises(ConfigError, match="line 2: sessions must hold settings"):
+    with pytest.raises(ConfigError, match="line 2: sessions must be a section of settings"):
         parse("a: 1\nsessions: 5\n", FILE)
     with pytest.raises(ConfigError, match="'sessions:'"):
         parse("just words", FILE)

@@ -71,7 +71,7 @@ class Checkpointer:
             self._warned = True
             log.warning(
                 "The write-ahead log of %s has grown to %d MB because another program keeps an "
-                "old view of the database open. It shrinks when that program ends its query.",
+                "old snapshot of the database open. It shrinks when that program ends its query.",
                 self._path,
                 pages * 4096 // 1_000_000,
             )

@@ -104,13 +104,11 @@ class Database:
         if found.tables:
             con.close()
             raise errors.NotADatabase(
-                f"{self._file.given} is a database, but not one of sessions. Check the path."
+                f"{self._file.given} is a database, but not a session database. Check the path."
             )
         if self.read_only:
             con.close()
-            raise errors.DatabaseMissing(
-                f"{self._file.given} is empty: there are no sessions in it yet."
-            )
+            raise errors.DatabaseMissing(f"{self._file.given} is empty: it has no sessions yet.")
 
     # -- writing ---------------------------------------------------------------------------
 
@@ -167,7 +165,7 @@ class Database:
             _warned_paths.add(self.path)
             log.warning(
                 "The file system of %s does not support write-ahead logging. The store works, "
-                "but readers and writers wait for each other; keep it on a local disk if you can.",
+                "but readers and writers wait for each other; move it to a local disk if you can.",
                 self.path,
             )
 

@@ -35,7 +35,7 @@ class LogSync:
             os.fdatasync(self._descriptor)
         except OSError as error:
             raise DatabaseUnreadable(
-                f"The change was made, but {self._path} could not be flushed to the disk "
+                f"The change was made, but {self._path} could not be flushed to disk "
                 f"({error.strerror}), so a power failure may still undo it. Check the disk."
             ) from error
 

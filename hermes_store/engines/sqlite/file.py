@@ -188,7 +188,7 @@ class SqliteFile:
         if log.exists() and log.stat().st_size > 0:
             raise errors.DatabaseUnreadable(
                 f"{self.given} has unmerged changes in {log.name} and its folder is "
-                "write-protected. Copy both files to a folder of your own and open the copy."
+                "write-protected. Copy both files to a folder you can write to, and open the copy."
             )
 
     @staticmethod
@@ -278,12 +278,12 @@ def create(path: Path) -> None:
     except FileExistsError:
         if not path.parent.is_dir():
             raise errors.DatabaseUnreadable(
-                f"{path.parent} is not a folder, so {path.name} cannot be kept there."
+                f"{path.parent} is not a folder, so {path.name} cannot be created there."
             ) from None
     except OSError as error:
         raise errors.DatabaseUnreadable(
             f"{path} cannot be created: {error.strerror}. Check the permissions of its folder, "
-            "or set HERMES_HOME to one you may write to."
+            "or set HERMES_HOME to one you can write to."
         ) from error
 
 

@@ -213,7 +213,7 @@ def _reconcile(con: apsw.Connection, path: Path) -> None:
     if not activity.is_intact(con):
         activity.create(con)
     if not _indexes_are_whole(con):
-        log.warning("The search index of %s was changed by another program; rebuilding it.", path)
+        log.warning("Another program changed the full-text index of %s; rebuilding it.", path)
         fulltext.start_rebuild(con)
 
 

@@ -207,7 +207,7 @@ def _prepare(con: apsw.Connection) -> None:
     con.execute("PRAGMA synchronous = OFF")
     found = con.execute("PRAGMA user_version").get
     if not isinstance(found, int) or found > _FORMAT:
-        raise apsw.CorruptError("a side index of a newer format")
+        raise apsw.CorruptError("the side index has a newer format")
     with con:
         for table in _TABLES if found < _FORMAT else ():
             con.execute(f"DROP TABLE IF EXISTS {table}")

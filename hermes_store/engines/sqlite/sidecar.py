@@ -138,18 +138,16 @@ class Sidecar:
             if isinstance(error, _DAMAGE) and self._is_damaged():
                 self._set_aside(error)
                 return nothing
-            self._warn("%s cannot be read (%s); marks and trash look empty.", self.path, error)
+            self._warn("%s cannot be read (%s); marks and trash appear empty.", self.path, error)
         except errors.DatabaseUnreadable as error:
-            self._warn("%s Marks and trash look empty.", error)
+            self._warn("%s Marks and trash appear empty.", error)
         return nothing
 
     def _check_version(self, con: apsw.Connection) -> None:
         """Refuse a file that another process has just begun to make, or a newer version's."""
         found = con.execute("PRAGMA user_version").get
         if found not in (0, VERSION):
-            self._warn(
-                "%s was written by a newer version (%s) and is left alone.", self.path, found
-            )
+            self._warn("%s was written by a newer version (%s) and is not used.", self.path, found)
         if found != VERSION:
             raise _Unusable
 
@@ -191,8 +189,8 @@ class Sidecar:
                 con.execute(f"PRAGMA user_version = {VERSION}")
         if found > VERSION:
             raise errors.DatabaseReadOnly(
-                f"{self.path} was written by a newer version of this program. Update it to use "
-                "the trash and the marks in that file."
+                f"{self.path} was written by a newer version of this program. Update this one to "
+                "use the trash and the marks in that file."
             )
 
     # -- files that are not what they were ---------------------------------------------------
@@ -217,8 +215,8 @@ class Sidecar:
                 raise
             self._set_aside(error.__cause__)
             raise errors.DatabaseCorrupt(
-                f"{self.path} was damaged and has been moved aside. The sessions are as they "
-                "were; try again."
+                f"{self.path} was damaged and has been moved aside. Your sessions are not "
+                "affected; try again."
             ) from error
 
     def _is_damaged(self) -> bool:
@@ -243,7 +241,7 @@ class Sidecar:
         with self._file.lock:
             self._file.forget_connections()
             if self.read_only:
-                self._warn("%s is damaged (%s); marks and trash look empty.", self.path, error)
+                self._warn("%s is damaged (%s); marks and trash appear empty.", self.path, error)
                 return
             number = 1
             while (aside := beside(self.path, f".broken-{number}")).exists():
@@ -258,7 +256,7 @@ class Sidecar:
                 return
             self._identity = None
         log.warning(
-            "%s is damaged (%s). It was kept as %s; trash, marks and saved searches start anew.",
+            "%s is damaged (%s). It was moved to %s; trash, marks and saved searches start empty.",
             self.path,
             error,
             aside.name,
