@@ -1,4 +1,4 @@
-"""Branching: a copy of a session that goes its own way."""
+"""Branching: a copy of a session that continues separately."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hermes_store.records.session import Session
 from hermes_store.sessions import follow_up, sessions, titles
 
 BRANCH_TITLE = "branch"
-"""What the branches of a session without a title are called, as in Hermes Agent."""
+"""The title of branches of an untitled session, as in Hermes Agent."""
 
 
 def branch(
@@ -20,10 +20,10 @@ def branch(
     new_id: str | None = None,
     now: float,
 ) -> Session:
-    """End a session and begin a copy of it that goes its own way.
+    """End a session and start a copy that continues separately.
 
-    One that ended with a compression or a branch keeps that end. Without a title the copy gets
-    the next one of its lineage.
+    A session that ended with a compression or a branch keeps that end. Without a title, the copy
+    gets the next one in its lineage.
     """
     old = sessions.get(tx, session_id)
     follow_up.check_moment(now)

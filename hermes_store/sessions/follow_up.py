@@ -1,7 +1,7 @@
-"""What a session is followed by: beginning the session that comes after another one.
+"""Starting the session that follows another one.
 
-Compressing and branching share this: which messages belong together, what the new session takes
-over from the old one, and when a session must be left alone.
+Compressing and branching share this: which messages belong together, what the new session
+inherits from the old one, and when a session must not be touched.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from hermes_store.sessions import in_use, lineage, messages, sessions
 _MARKERS = ("_branched_from", "_delegate_from", "_reset_from")
 
 
-# Of newer files. What belongs to a chat of a platform stays with the conversation; a branch is
-# another conversation and takes only the place of work along.
+# Columns of newer databases. A continuation stays in the same chat of its platform; a branch is
+# another conversation and inherits only the working directory.
 PLACE = ("cwd", "git_branch", "git_repo_root", "profile_name")
 
 
@@ -51,13 +51,13 @@ _COPIED = (
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What must be known of a message to tell which ones belong together."""
+    """What it takes to tell which messages belong together."""
 
     message_id: int
     role: str
     timestamp: float
     answers: str | None = None
-    """The call that a tool's message answers."""
+    """The call that a tool result answers."""
     calls: frozenset[str] = frozenset()
     number_of_calls: int = 0
 
@@ -74,7 +74,7 @@ def refuse_held(tx: Transaction, session_id: str, now: float) -> None:
 
 
 def refuse_continued(tx: Transaction, session: Session) -> None:
-    """Refuse a session that somebody compressed; inside a write, this decides a race."""
+    """Refuse a session that was compressed; inside a write, this decides a race."""
     if session.ended_at is None or session.end_reason != "compression":
         return
     tip = lineage.compression_tip(tx, session.id)
@@ -83,7 +83,7 @@ def refuse_continued(tx: Transaction, session: Session) -> None:
 
 
 def turns_of(tx: Transaction, session_id: str, first: int = 0) -> list[Turn]:
-    """Return the messages that a model is sent from one on, also those that no screen shows."""
+    """Return the messages sent to a model from an id on, including those hidden on screen."""
     alive = "COALESCE(m.active, 1) = 1" if tx.caps.has_message("active") else messages.ALL
     rows = tx.rows(
         "SELECT m.id, m.role, m.timestamp, m.tool_call_id, m.tool_calls FROM messages m "
@@ -100,14 +100,14 @@ def _turn(message_id: int, role: str, moment: float, answers: str | None, calls:
 
 
 def end(tx: Transaction, session_id: str, reason: str, now: float) -> None:
-    """End a session for a new reason, whether it had ended before or not."""
+    """End a session for a new reason, even if it has already ended."""
     tx.run(
         "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE id = ?", (now, reason, session_id)
     )
 
 
 def begin(tx: Transaction, old: Session, new_id: str | None, now: float, edge: Edge | None) -> str:
-    """Add the session that comes after another one and return its id."""
+    """Add the session that follows another one and return its id."""
     session_id = new_id or sessions.new_session_id(now)
     config = {
         name: value for name, value in (old.model_config or {}).items() if name not in _MARKERS
@@ -129,7 +129,7 @@ def begin(tx: Transaction, old: Session, new_id: str | None, now: float, edge: E
 
 
 def inherit(tx: Transaction, old_id: str, new_id: str, columns: Sequence[str]) -> None:
-    """Copy those of some columns that the file has."""
+    """Copy these columns to the new session, as far as the database has them."""
     present = [name for name in columns if tx.caps.has_session(name)]
     changes = ", ".join(f"{name} = (SELECT {name} FROM sessions WHERE id = ?2)" for name in present)
     tx.run(f"UPDATE sessions SET {changes} WHERE id = ?1", (new_id, old_id))

@@ -1,4 +1,4 @@
-"""Taking back the last exchange of a session."""
+"""Undoing the last exchange of a session."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hermes_store.sessions import follow_up, lineage, messages, sessions
 
 
 def undo_exchange(tx: Transaction, session_id: str, *, answer_only: bool = False) -> int:
-    """Take back the last thing the user said and all that followed; return how many messages.
+    """Remove the last user message and everything after it; return the number of messages.
 
-    With `answer_only`, only what followed. Newer files keep such messages, marked as rewound.
+    With `answer_only`, keep the user message. Newer databases keep the rows, marked as rewound.
     """
     session = sessions.get(tx, session_id)
     follow_up.refuse_held(tx, session_id, time.time())
@@ -40,7 +40,7 @@ def undo_exchange(tx: Transaction, session_id: str, *, answer_only: bool = False
 
 
 def _rewind(tx: Transaction, session_id: str, first: int) -> None:
-    """Mark messages as rewound; they are still there, so newer Hermes counts them as before."""
+    """Mark messages as rewound; the rows remain, so a newer Hermes counts them as before."""
     tx.run(
         "UPDATE messages SET active = 0 WHERE session_id = ? AND id >= ? "
         "AND COALESCE(active, 1) = 1",
@@ -54,7 +54,7 @@ def _rewind(tx: Transaction, session_id: str, first: int) -> None:
 
 
 def _is_summary(tx: Transaction, session_id: str, message_id: int) -> bool:
-    """Tell whether a message is what a continuation has left of the session before."""
+    """Return whether a message is the summary that a continuation begins with."""
     row = tx.one(
         "SELECT (SELECT MIN(id) FROM messages WHERE session_id = m.session_id), m.content "
         "FROM messages m WHERE m.id = ?",
