@@ -53,7 +53,7 @@ def refuse_in_use(read: Read, session_ids: Iterable[str], now: float) -> None:
         for session_id in session_ids:
             reason = in_use(tx, session_id, now)
             if reason is not None:
-                raise SessionInUse(f"{reason} Nothing was deleted; end it first, or use --force.")
+                raise SessionInUse(f"{reason} Nothing was deleted; end it or use 'delete --force'.")
 
 
 def _holder(tx: Transaction, table: str, column: str, session_id: str, now: float) -> str | None:
