@@ -6,7 +6,7 @@
         for session in db.list_sessions_rich(limit=5):
             print(session["id"], session["preview"])
 
-Names are loaded when first used, so importing the package costs next to nothing.
+Names are loaded on first use, so importing the package costs next to nothing.
 """
 
 from __future__ import annotations

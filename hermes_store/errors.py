@@ -22,22 +22,21 @@
         ├── DatabaseReadOnly
         └── DiskFull
 
-The message of each is a whole sentence that names the thing and the way out; it can be shown
-to a person as it is.
+Each message is a complete sentence that names the thing and the way out, ready to show to the user.
 """
 
 from __future__ import annotations
 
 
 class StoreError(Exception):
-    """Base of everything below; catch this to catch all that the store can report."""
+    """Base of every exception the store raises on purpose."""
 
 
 class NotFound(StoreError, LookupError):
-    """Something was asked for by name and is not there."""
+    """Something requested by name does not exist."""
 
     def __str__(self) -> str:
-        # LookupError's subclass KeyError quotes its message; plain text is what people read.
+        # LookupError's subclass KeyError quotes its message; users should see plain text.
         return str(self.args[0]) if self.args else ""
 
 
@@ -52,41 +51,41 @@ class SessionNotFound(NotFound):
 
 
 class AmbiguousSession(NotFound):
-    """An id prefix or title fits several sessions."""
+    """An id prefix matches several sessions."""
 
     def __init__(self, wanted: str, candidates: tuple[str, ...]) -> None:
         shown = ", ".join(candidates[:5]) + (", …" if len(candidates) > 5 else "")
-        super().__init__(f"'{wanted}' fits more than one session: {shown}. Give more of the id.")
+        super().__init__(f"'{wanted}' matches several sessions: {shown}. Type more of the id.")
         self.wanted = wanted
         self.candidates = candidates
 
 
 class NotInTrash(NotFound):
-    """The trash has no such batch or session."""
+    """The trash holds no such batch or session."""
 
     def __init__(self, wanted: str | int | None) -> None:
         super().__init__(
             "The trash is empty."
             if wanted is None
-            else f"There is no '{wanted}' in the trash. Run 'hermes sessions trash' to see what is."
+            else f"'{wanted}' is not in the trash. Run 'hermes sessions trash' to list what is."
         )
         self.wanted = wanted
 
 
 class InvalidInput(StoreError, ValueError):
-    """A value that was passed in cannot be used."""
+    """A value passed to the store is not valid."""
 
 
 class BadFile(InvalidInput):
-    """A file that was given does not hold what it should, or cannot be read or written."""
+    """A file has the wrong contents, or cannot be read or written."""
 
 
 class TitleError(InvalidInput):
-    """A title that cannot be given to a session."""
+    """A title that no session can have."""
 
 
 class TitleTooLong(TitleError):
-    """A title of more than the allowed number of characters."""
+    """A title longer than the limit."""
 
     def __init__(self, length: int, limit: int) -> None:
         super().__init__(
@@ -98,39 +97,39 @@ class TitleTooLong(TitleError):
 
 
 class TitleTaken(TitleError):
-    """Another session has this title already."""
+    """Another session already has this title."""
 
     def __init__(self, title: str, holder: str) -> None:
         super().__init__(
             f"The title '{title}' belongs to session {holder}. "
-            "Choose another one or rename that session first."
+            "Choose another title, or rename that session first."
         )
         self.title = title
         self.holder = holder
 
 
 class SessionInUse(StoreError):
-    """A session is being written to or compressed by another process right now."""
+    """Another process is writing to a session or compressing it."""
 
 
 class SummaryError(StoreError):
-    """A model could not summarise a conversation; for summarisers to raise."""
+    """A model could not summarize a conversation; raised by summarizers."""
 
 
 class ConfigError(StoreError, ValueError):
-    """config.yaml cannot be read or holds a wrong value."""
+    """config.yaml cannot be read or contains an invalid value."""
 
 
 class DatabaseError(StoreError):
-    """The database file cannot be used as asked."""
+    """The database cannot do what was asked."""
 
 
 class DatabaseLocked(DatabaseError):
-    """Another process held the write lock for longer than the store is willing to wait."""
+    """Another process held the write lock for longer than the store waits."""
 
 
 class DatabaseCorrupt(DatabaseError):
-    """The file is damaged."""
+    """The database is damaged."""
 
 
 class NotADatabase(DatabaseError):
@@ -138,16 +137,16 @@ class NotADatabase(DatabaseError):
 
 
 class DatabaseMissing(DatabaseError):
-    """There is no file and it may not be created."""
+    """There is no database and none may be created."""
 
 
 class DatabaseUnreadable(DatabaseError):
-    """The file or its folder cannot be opened with the rights this process has."""
+    """This process lacks the permissions to open the file or its folder, or the disk fails."""
 
 
 class DatabaseReadOnly(DatabaseError):
-    """A change was asked of a store that was opened read-only, or of a write-protected file."""
+    """A change to a store that was opened read-only, or to a write-protected file."""
 
 
 class DiskFull(DatabaseError):
-    """There is no room left; the change was rolled back."""
+    """The disk is full; the change was rolled back."""

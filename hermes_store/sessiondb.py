@@ -1,8 +1,8 @@
-"""SessionDB: the documented method names, with the dictionaries real Hermes returns.
+"""SessionDB: the documented method names, with the dictionaries that Hermes Agent returns.
 
 A program written against `hermes_state.SessionDB` for sessions, messages, titles, search,
-export and prune runs after changing one import. The few places where the answers differ on
-purpose are listed in docs/compatibility.md.
+export and prune runs after changing one import. docs/compatibility.md lists the few deliberate
+differences.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 
 class SessionDB:
-    """The session store with the interface of Hermes Agent's own."""
+    """The session store with the interface of Hermes Agent."""
 
     MAX_TITLE_LENGTH = titles.MAX_LENGTH
 
@@ -54,12 +54,12 @@ class SessionDB:
         self.close()
 
     def close(self) -> None:
-        """Close all connections; the write-ahead log of other programs stays untouched."""
+        """Close all connections; the write-ahead log of other programs is not touched."""
         self.store.close()
 
     @property
     def db_path(self) -> Path:
-        """Where the database is."""
+        """The path of the database, with symbolic links resolved."""
         return self.store.path
 
     @property
@@ -70,7 +70,7 @@ class SessionDB:
     # -- sessions --------------------------------------------------------------------------
 
     def create_session(self, session_id: str, source: str, **details: Any) -> str:
-        """Add a session and return its id; one with this id stays as it is.
+        """Add a session unless it exists already; return its id.
 
         Details: model, model_config, system_prompt, user_id, parent_session_id.
         """
@@ -81,11 +81,11 @@ class SessionDB:
     def ensure_session(
         self, session_id: str, source: str = "unknown", model: str | None = None, **details: Any
     ) -> str:
-        """Make sure that a session exists and return its id."""
+        """Add a session unless it exists already; return its id."""
         return self.create_session(session_id, source, model=model, **details)
 
     def end_session(self, session_id: str, end_reason: str) -> None:
-        """End a session; the first reason wins."""
+        """End a session; one that has already ended keeps its reason."""
         self.store.sessions.end(session_id, end_reason)
 
     def reopen_session(self, session_id: str) -> None:
@@ -98,7 +98,7 @@ class SessionDB:
             return session_rows.row(tx, session_id)
 
     def resolve_session_id(self, session_id_or_prefix: str) -> str | None:
-        """Return the id that is this or begins with this; None if none or several do."""
+        """Return the id that equals or begins with this; None if none or several match."""
         with self._db.read() as tx:
             try:
                 return session_rows.resolve_id(tx, session_id_or_prefix)
@@ -106,7 +106,7 @@ class SessionDB:
                 return None
 
     def update_system_prompt(self, session_id: str, system_prompt: str) -> None:
-        """Keep the system prompt a session was run with."""
+        """Store the system prompt of a session."""
         with self._db.write() as tx:
             session_rows.set_system_prompt(tx, session_id, system_prompt)
 
@@ -153,7 +153,7 @@ class SessionDB:
             session_rows.add_usage(tx, session_id, usage, absolute=absolute)
 
     def session_count(self, source: str | None = None) -> int:
-        """Return how many sessions there are."""
+        """Return the number of sessions, in total or from one source."""
         return self.store.sessions.count(source)
 
     # -- messages --------------------------------------------------------------------------
@@ -176,7 +176,7 @@ class SessionDB:
         *,
         timestamp: float | None = None,
     ) -> int:
-        """Add a message at the end of a session and return its id."""
+        """Add a message to the end of a session and return its id."""
         message = {
             "role": role,
             "content": content,
@@ -194,12 +194,12 @@ class SessionDB:
         return self.store.messages.append(session_id, message, timestamp)
 
     def replace_messages(self, session_id: str, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Put other messages in the place of all of a session's."""
+        """Replace all messages of a session."""
         with self._db.write() as tx:
             message_log.replace(tx, session_id, messages)
 
     def clear_messages(self, session_id: str) -> None:
-        """Remove a session's messages and keep the session."""
+        """Remove all messages of a session but keep the session."""
         with self._db.write() as tx:
             message_log.clear(tx, session_id)
 
@@ -215,7 +215,7 @@ class SessionDB:
             return message_log.conversation(tx, session_id, include_ancestors=include_ancestors)
 
     def message_count(self, session_id: str | None = None) -> int:
-        """Return how many messages there are."""
+        """Return the number of messages, in total or in one session."""
         with self._db.read() as tx:
             return message_log.count(tx, session_id)
 
@@ -223,28 +223,28 @@ class SessionDB:
 
     @staticmethod
     def sanitize_title(title: str | None) -> str | None:
-        """Return a title as it may be stored; TitleTooLong (a ValueError) if it is."""
+        """Return a title as it will be stored; may raise TitleTooLong (a ValueError)."""
         return titles.sanitize(title)
 
     def set_session_title(self, session_id: str, title: str | None) -> bool:
-        """Give a session a title; False if there is no such session."""
+        """Set or, with None, remove the title of a session; return whether the session exists."""
         with self._db.write() as tx:
             return titles.assign(tx, session_id, title)
 
     def get_session_title(self, session_id: str) -> str | None:
-        """Return the title of a session."""
+        """Return the title of a session, or None."""
         with self._db.read() as tx:
             found = session_rows.find(tx, session_id)
             return None if found is None else found.title
 
     def get_session_by_title(self, title: str) -> Row | None:
-        """Return the session with exactly this title."""
+        """Return the session with exactly this title, or None."""
         with self._db.read() as tx:
             holder = titles.holder_of(tx, title)
             return None if holder is None else session_rows.row(tx, holder)
 
     def resolve_session_by_title(self, title: str) -> str | None:
-        """Return the newest session of the lineage with this name."""
+        """Return the newest session of the lineage with this title, or None."""
         with self._db.read() as tx:
             return titles.resolve(tx, title)
 
@@ -292,7 +292,7 @@ class SessionDB:
     def search_sessions(
         self, source: str | None = None, limit: int = 20, offset: int = 0
     ) -> list[Row]:
-        """Return every kind of session by its last activity."""
+        """Return sessions of every kind, the most recently active first."""
         with self._db.read() as tx:
             return recent_sessions.recent(tx, source, limit=limit, offset=offset)
 
@@ -305,7 +305,7 @@ class SessionDB:
         limit: int = 20,
         offset: int = 0,
     ) -> list[Row]:
-        """Return messages that match, with `>>>match<<<` snippets and their neighbours."""
+        """Return matching messages, with `>>>match<<<` snippets and their neighbors."""
         return self.store.search.messages(
             query,
             source_filter=source_filter,
@@ -315,7 +315,7 @@ class SessionDB:
             offset=offset,
         )
 
-    # -- export and clean-up ---------------------------------------------------------------
+    # -- export and pruning ----------------------------------------------------------------
 
     def export_session(self, session_id: str) -> Row | None:
         """Return a session with all its messages, or None."""
@@ -328,7 +328,7 @@ class SessionDB:
             return [each | {"messages": message_log.rows(tx, each["id"])} for each in found]
 
     def delete_session(self, session_id: str, sessions_dir: Path | None = None) -> bool:
-        """Delete exactly this session; its children move up to its parent."""
+        """Permanently delete only this session; its children move to its parent."""
         deleted = delete_from_database.total(
             delete_from_database.delete_in_steps(self._db.write, (session_id,))
         )
@@ -341,7 +341,7 @@ class SessionDB:
         source: str | None = None,
         sessions_dir: Path | None = None,
     ) -> int:
-        """Delete ended sessions without activity for so many days; return how many."""
+        """Permanently delete ended sessions inactive for this many days; return how many."""
 
         from hermes_store.upkeep import auto_prune
 
@@ -349,17 +349,17 @@ class SessionDB:
         return sum(1 for _ in gone)
 
     def get_meta(self, key: str) -> str | None:
-        """Return a value that all processes of this home share."""
+        """Return a value shared by all processes of this home, or None."""
         with self._db.read() as tx:
             return key_values.get(tx, key)
 
     def set_meta(self, key: str, value: str) -> None:
-        """Keep a value that all processes of this home share."""
+        """Store a value shared by all processes of this home."""
         with self._db.write() as tx:
             key_values.put(tx, key, value)
 
     def vacuum(self) -> None:
-        """Give the free space in the file back to the disk."""
+        """Return free space in the database to the disk."""
         from hermes_store.upkeep import optimize
 
         optimize.vacuum(self._db)
@@ -371,7 +371,7 @@ class SessionDB:
         vacuum: bool = True,
         sessions_dir: Path | None = None,
     ) -> Row:
-        """Prune if the last time is long enough ago; never raises, says what it did."""
+        """Prune if the last run is long enough ago; never raises, returns what it did."""
 
         from hermes_store.upkeep import auto_prune
 

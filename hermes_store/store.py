@@ -1,12 +1,12 @@
-"""Store: opens a session database and holds the parts that work on it.
+"""Store: opens a session database and provides the parts that work on it.
 
     with Store() as store:
         session = store.sessions.find("my project")
         store.sessions.rename(session.id, "my project, finished")
         store.trash.delete_conversation(session.id)
 
-Each part is loaded when it is first used, so that a list does not wait for search. `SessionDB`,
-in its own module, offers the method names and dictionaries of Hermes Agent on top of this.
+Each part is loaded on first use, so that a list does not wait for search. `SessionDB`, in its own
+module, offers the method names and dictionaries of Hermes Agent on top of this.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Store:
-    """The sessions of one database file. Safe to share between threads."""
+    """The sessions of one database. Safe to share between threads."""
 
     def __init__(
         self,
@@ -46,9 +46,8 @@ class Store:
     ) -> None:
         """Open a database, by default `$HERMES_HOME/state.db`.
 
-        A file that does not exist is created, unless `read_only`. An older one is brought up
-        to date; `progress` then hears of the work as (what, done, total). A file of a newer
-        Hermes is used as it is.
+        A missing database is created, unless `read_only`. An older one is migrated; `progress` is
+        called with (what, done, total). One from a newer Hermes is used as is.
         """
         chosen = paths.database_path() if path is None else Path(path)
         self.database = Database(
@@ -57,7 +56,7 @@ class Store:
 
     @classmethod
     def at_home(cls, home: Path | None = None, *, read_only: bool = False) -> Self:
-        """Open the database of a home folder as its config.yaml says."""
+        """Open the database of a home folder with the settings in its config.yaml."""
         from hermes_store.config.settings import load_config
 
         durability = load_config(home).sessions.durability
@@ -75,7 +74,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close all connections; the write-ahead log of other programs stays untouched."""
+        """Close all connections; the write-ahead log of other programs is not touched."""
         for name in ("_words", "_sidecar"):
             if name in self.__dict__:
                 self.__dict__[name].close()
@@ -83,7 +82,7 @@ class Store:
 
     @property
     def path(self) -> Path:
-        """Where the database is."""
+        """The path of the database, with symbolic links resolved."""
         return self.database.path
 
     @property
@@ -92,7 +91,7 @@ class Store:
         return self.database.read_only
 
     def capabilities(self) -> Capabilities:
-        """Return what this file can do."""
+        """Return the schema version, columns and full-text layout of this database."""
         with self.database.read() as tx:
             return tx.caps
 
@@ -114,21 +113,21 @@ class Store:
 
     @cached_property
     def sessions(self) -> Sessions:
-        """Finding, starting and naming sessions."""
+        """Find, start, end and rename sessions."""
         from hermes_store.sessions.api import Sessions
 
         return Sessions(self.database)
 
     @cached_property
     def messages(self) -> Messages:
-        """Reading messages, and taking back the last exchange."""
+        """Read and append messages, and undo the last exchange."""
         from hermes_store.sessions.api import Messages
 
         return Messages(self.database)
 
     @cached_property
     def lineage(self) -> Lineages:
-        """Family trees, continuations and branches."""
+        """Lineage trees, continuations and branches."""
         from hermes_store.sessions.api import Lineages
 
         return Lineages(self.database)
@@ -170,21 +169,21 @@ class Store:
 
     @cached_property
     def saved_searches(self) -> SavedSearches:
-        """Searches with a name, and earlier searches."""
+        """Saved searches and the search history."""
         from hermes_store.marks.saved_searches import SavedSearches
 
         return SavedSearches(self._sidecar)
 
     @cached_property
     def trash(self) -> Trash:
-        """Deleting and restoring."""
+        """Delete, restore, and empty the trash."""
         from hermes_store.trash.api import Trash
 
         return Trash(self.database, self._sidecar, learn=self._words.learn)
 
     @cached_property
     def upkeep(self) -> Upkeep:
-        """Statistics, pruning and optimising."""
+        """Statistics, pruning and optimizing."""
         from hermes_store.upkeep.api import Upkeep
 
         return Upkeep(self.database, self.search, self.trash, self.marks)

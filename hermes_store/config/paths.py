@@ -1,4 +1,4 @@
-"""Where Hermes keeps its files: the home folder, profiles, the database, the transcripts."""
+"""Where Hermes stores its files: the home folder, profiles, the database, the transcripts."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def hermes_home() -> Path:
 
 
 def database_path(home: Path | None = None) -> Path:
-    """Return the session database of a home folder."""
+    """Return the path of a home folder's session database."""
     return (home or hermes_home()) / DATABASE_NAME
 
 
 def sessions_dir(home: Path | None = None) -> Path:
-    """Return the folder of the JSONL transcripts."""
+    """Return the folder that holds the JSONL transcripts."""
     return (home or hermes_home()) / "sessions"
 
 
@@ -41,16 +41,16 @@ def profile_home(name: str, root: Path | None = None) -> Path:
     if name in ("", "default"):
         return base
     if Path(name).name != name or name in (".", ".."):
-        raise InvalidInput(f"'{name}' is not a profile name. A profile is one folder name.")
+        raise InvalidInput(f"'{name}' is not a valid profile name. Use a single folder name.")
     home = base / "profiles" / name
     if not home.is_dir():
         known = ", ".join(profiles(base)) or "none"
-        raise NotFound(f"There is no profile '{name}' in {base}. Known profiles: {known}.")
+        raise NotFound(f"There is no profile '{name}' in {base}. Available profiles: {known}.")
     return home
 
 
 def profiles(root: Path | None = None) -> tuple[str, ...]:
-    """Return the names of all profiles that have a folder, sorted."""
+    """Return the sorted names of all profiles that have a folder."""
     folder = (root or hermes_home()) / "profiles"
     if not folder.is_dir():
         return ()

@@ -1,8 +1,7 @@
 """config.yaml as typed settings.
 
-The file is shared with the agent: keys that are not ours are left alone. A wrong value of ours
-is refused with its key path and line. Every setting carries its explanation, from which the
-documentation is made.
+The file is shared with the agent: keys that are not ours are ignored. An invalid value of ours
+is rejected with its key path and line. The explanations become docs/configuration.md.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ FILE_NAME = "config.yaml"
 AGENT_KEYS = frozenset(
     f"compression.{name}" for name in ("protect_first_n", "target_ratio", "in_place")
 ) | frozenset(f"model.{name}" for name in ("api_key", "api_mode", "max_tokens", "provider"))
-"""Names in our sections that only the agent reads; they are not misspelt."""
+"""Keys in our sections that only the agent reads; they are not misspelled."""
 
 
 def known_keys() -> tuple[str, ...]:
@@ -36,208 +35,206 @@ def known_keys() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SessionsConfig:
-    """How the store looks after itself."""
+    """Automatic pruning, and how safely messages are written."""
 
-    auto_prune: bool = setting(False, "Delete old, ended sessions now and then.")
+    auto_prune: bool = setting(False, "Prune old, ended sessions automatically.")
     retention_days: int = setting(
-        90, "How many days after its last activity an ended session is kept.", least=1
+        90, "Days to keep an ended session after its last activity.", least=1
     )
-    vacuum_after_prune: bool = setting(True, "Give the freed space back to the disk afterwards.")
-    min_interval_hours: int = setting(24, "How many hours lie between two clean-ups.")
+    vacuum_after_prune: bool = setting(True, "Return the freed space to the disk after pruning.")
+    min_interval_hours: int = setting(24, "Minimum hours between two automatic prunes.")
     synchronous: str = setting(
         "full",
-        "'full' keeps every committed message through a power failure; 'normal' writes faster "
-        "and may lose the last moments then. Neither loses anything in a crash of the program.",
+        "'full' keeps every committed message through a power failure; 'normal' is faster but may "
+        "lose the last moments before one. Neither loses anything if the program crashes.",
         choices=("full", "normal"),
     )
 
     @property
     def durability(self) -> Literal["FULL", "NORMAL"]:
-        """The same as SQLite names it."""
+        """The value of `synchronous` under SQLite's name."""
         return "NORMAL" if self.synchronous == "normal" else "FULL"
 
 
 @dataclass(frozen=True, slots=True)
 class DisplayConfig:
-    """What is shown when a session is resumed."""
+    """What you see when you resume a session."""
 
     resume_display: str = setting(
         "full",
-        "'full' shows a recap of the conversation, 'minimal' one line.",
+        "'full' shows a recap of the conversation, 'minimal' a single line.",
         choices=("full", "minimal"),
     )
-    resume_exchanges: int = setting(10, "How many exchanges a recap shows.")
-    resume_max_user_chars: int = setting(300, "Where a recap cuts what you said.", least=1)
-    resume_max_assistant_chars: int = setting(200, "Where a recap cuts an answer.", least=1)
-    resume_max_assistant_lines: int = setting(3, "How many lines of an answer it shows.", least=1)
+    resume_exchanges: int = setting(10, "Number of exchanges in recaps.")
+    resume_max_user_chars: int = setting(300, "Maximum length of your messages in recaps.", least=1)
+    resume_max_assistant_chars: int = setting(200, "Maximum length of answers in recaps.", least=1)
+    resume_max_assistant_lines: int = setting(3, "Maximum lines of answers in recaps.", least=1)
     resume_skip_tool_only: bool = setting(
-        False, "Leave answers out of a recap that only call tools."
+        False, "Leave answers that only call tools out of recaps."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ResumeConfig:
-    """What takes a session over when you resume it."""
+    """Which program continues a session when you resume it."""
 
     with_: str = setting(
         "auto",
-        "'auto' takes the Hermes Agent that is installed, and otherwise the built-in chat; "
-        "'agent' and 'builtin' insist on one of them.",
+        "'auto' uses Hermes Agent if it is installed and the built-in chat otherwise; "
+        "'agent' and 'builtin' require one of them.",
         choices=("auto", "agent", "builtin"),
         name="with",
     )
     command: tuple[str, ...] = setting(
         (),
-        "A command of your own instead, as a list; {session_id} stands for the session, "
+        "A command to run instead, as a list; {session_id} stands for the session's id, "
         "for example [hermes, --resume, '{session_id}'].",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class BrowseConfig:
-    """How the browser looks and what its keys do."""
+    """Appearance and keys of the browser."""
 
     theme: str = setting(
         "auto",
-        "A theme by name, such as hermes-dark, hermes-light, nord or ansi-dark; 'auto' is "
-        "hermes-dark, and the terminal's own colours where NO_COLOR is set.",
+        "Name of a theme, such as hermes-dark, hermes-light, nord or ansi-dark; 'auto' is "
+        "hermes-dark, or the terminal's own colors if NO_COLOR is set.",
     )
     pane: str = setting(
         "recap",
-        "What the right side shows first.",
+        "The view that the right side shows first.",
         choices=("recap", "transcript", "lineage", "info"),
     )
     sort: str = setting(
         "activity",
-        "The order of the list.",
+        "Sort order of the list.",
         choices=("activity", "start", "messages", "title"),
     )
     group: str = setting(
-        "none", "What the list has headings for.", choices=("none", "date", "source", "model")
+        "none", "How the list is grouped.", choices=("none", "date", "source", "model")
     )
     show: tuple[str, ...] = setting(
-        (), "What is not hidden: any of cron, sub-agents, archived and empty."
+        (), "What to show that is hidden by default: cron, sub-agents, archived, empty."
     )
-    mouse: bool = setting(True, "Whether the mouse works; without it the terminal selects text.")
+    mouse: bool = setting(True, "Enable the mouse; turn it off to let the terminal select text.")
     keys: Mapping[str, str] = setting(
         {},
-        "Other keys for actions, such as {delete: 'x,delete'}; the help screen (?) names all "
+        "Custom keys for actions, such as {delete: 'x,delete'}; the help screen (?) lists all "
         "actions.",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ResetPolicy:
-    """When a conversation on a messaging platform begins anew."""
+    """When a conversation on a messaging platform is reset."""
 
     mode: str = setting(
         "both",
-        "'idle' after a time without messages, 'daily' at an hour of the day, 'both' at "
+        "'idle' resets after a time without messages, 'daily' at an hour of the day, 'both' at "
         "whichever comes first, 'none' never.",
         choices=("both", "idle", "daily", "none"),
     )
-    idle_minutes: int = setting(1440, "How long nothing is said before 'idle'.", least=1)
-    at_hour: int = setting(4, "The hour of 'daily', 0 to 23.", most=23)
+    idle_minutes: int = setting(1440, "Minutes without messages before an 'idle' reset.", least=1)
+    at_hour: int = setting(4, "Hour of the 'daily' reset, 0 to 23.", most=23)
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayConfig:
-    """How bots for messaging platforms keep their conversations apart, see gateway.md."""
+    """How bots on messaging platforms separate and reset conversations; see gateway.md."""
 
     group_sessions_per_user: bool = setting(
-        True, "Everybody in a group or channel has a conversation of their own.", also_above=True
+        True, "Give each user in a group or channel their own conversation.", also_above=True
     )
     thread_sessions_per_user: bool = setting(
-        False, "The same inside a thread, which otherwise all in it share.", also_above=True
+        False, "Do the same in threads, which all their users share otherwise.", also_above=True
     )
     session_reset: ResetPolicy = field(
         default_factory=ResetPolicy,
-        metadata=rules("When conversations begin anew.", also_above=True),
+        metadata=rules("When conversations are reset.", also_above=True),
     )
     reset_by_type: Mapping[str, ResetPolicy] = setting(
         {},
-        "Other policies for kinds of chat, such as {group: {mode: daily, at_hour: 6}}.",
+        "Policies for types of chat, such as {group: {mode: daily, at_hour: 6}}.",
         also_above=True,
     )
     reset_by_platform: Mapping[str, ResetPolicy] = setting(
         {},
-        "Other policies for platforms, such as {telegram: {mode: none}}; they count before "
-        "those for kinds of chat.",
+        "Policies for platforms, such as {telegram: {mode: none}}; they take precedence over "
+        "those for types of chat.",
         also_above=True,
     )
     timezone: str = setting(
         "",
-        "The zone of at_hour, such as Europe/Berlin; without one it is the machine's own.",
+        "Time zone of at_hour, such as Europe/Berlin; by default the machine's own.",
         also_above=True,
     )
     before_reset_seconds: int = setting(
-        30, "How long a bot may take to save what it learned before a conversation begins anew."
+        30, "Seconds a bot has to save what it learned before a conversation is reset."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """The model that the built-in chat talks to, on any server with the OpenAI protocol."""
+    """The model behind the built-in chat, on any server that speaks the OpenAI protocol."""
 
     SHORT: ClassVar[str] = "default"
 
     default: str = setting(
         "",
-        "The model's name on its server, such as anthropic/claude-sonnet-4.5. May also be written "
+        "Name of the model on its server, such as anthropic/claude-sonnet-4.5. Can also be written "
         "as 'model: NAME'.",
         shared=True,
     )
     base_url: str = setting(
         "",
-        "The server, such as http://localhost:11434/v1. Without one it is OpenRouter, or OpenAI "
-        "if there is only a key for that.",
+        "URL of the server, such as http://localhost:11434/v1. The default is OpenRouter, or "
+        "OpenAI if you only have a key for that.",
         shared=True,
     )
     auxiliary: str = setting(
         "",
-        "A fast model for titles and summaries on the same server; without one it is the default.",
+        "A fast model on the same server for titles and summaries; by default model.default.",
         shared=True,
     )
     key_env: str = setting(
         "",
-        "The environment variable that holds the key. Otherwise it is HERMES_API_KEY, "
+        "Environment variable that holds the API key. By default HERMES_API_KEY, "
         "OPENROUTER_API_KEY (only for OpenRouter) or OPENAI_API_KEY (for all others), the first "
-        "that is set there or in the .env file of the home folder. Servers in the local network "
-        "need none.",
+        "that is set in the environment or in the .env file of the home folder. Servers on the "
+        "local network need none.",
         shared=True,
     )
     timeout: int = setting(
-        120, "How many seconds a server may be silent.", least=1, most=86_400, shared=True
+        120, "Seconds to wait for a silent server.", least=1, most=86_400, shared=True
     )
     retries: int = setting(
         3,
-        "How often a request is sent again when a server is overloaded or cannot be reached, as "
-        "long as nothing of the answer came and the timeout is not over.",
+        "How often to retry a request when the server is overloaded or unreachable, as long as "
+        "no part of the answer has arrived and the timeout has not expired.",
         most=20,
         shared=True,
     )
     context_length: int = setting(
-        128_000, "How many tokens the model can take in.", least=1_000, shared=True
+        128_000, "Size of the model's context window in tokens.", least=1_000, shared=True
     )
 
 
 @dataclass(frozen=True, slots=True)
 class CompressionConfig:
-    """When the built-in chat puts a summary in the place of what was said long ago."""
+    """When the built-in chat replaces older messages with a summary."""
 
     enabled: bool = setting(
-        True, "Whether that happens by itself; /compress always does it.", shared=True
+        True, "Compress automatically; /compress works either way.", shared=True
     )
     threshold: float = setting(
         0.5,
-        "How much of model.context_length is used before it happens, as a fraction.",
+        "Compress when this fraction of model.context_length is used.",
         least=0.01,
         most=1,
         shared=True,
     )
-    protect_last_n: int = setting(
-        20, "How many of the last messages stay as they are.", shared=True
-    )
+    protect_last_n: int = setting(20, "Number of recent messages to keep unchanged.", shared=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +251,7 @@ class Config:
 
 
 def load_config(home: Path | None = None) -> Config:
-    """Read the settings of a home folder; without a file all have their defaults."""
+    """Read the settings of a home folder; without a file, all have their defaults."""
     path = (home or hermes_home()) / FILE_NAME
     try:
         text = path.read_text(encoding="utf-8")
@@ -262,13 +259,13 @@ def load_config(home: Path | None = None) -> Config:
         return Config()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            f"{path} cannot be read: {error}. Check its rights and encoding."
+            f"{path} cannot be read: {error}. Check its permissions and encoding."
         ) from error
     return parse(text, path)
 
 
 def parse(text: str, path: Path) -> Config:
-    """Read settings from the text of a config.yaml."""
+    """Read settings from the text of a config.yaml; `path` is for error messages."""
     import yaml
 
     try:
@@ -276,12 +273,12 @@ def parse(text: str, path: Path) -> Config:
     except (yaml.YAMLError, *PARSER_TROUBLE) as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "it cannot be understood"
-        raise ConfigError(f"{path}{where} is not valid YAML: {problem}. Mend that line.") from error
+        problem = getattr(error, "problem", None) or "it cannot be parsed"
+        raise ConfigError(f"{path}{where} is not valid YAML: {problem}. Fix that line.") from error
     if document is None:
         return Config()
     if not isinstance(document, yaml.MappingNode):
-        raise ConfigError(f"{path} must hold sections such as 'sessions:', not a single value.")
+        raise ConfigError(f"{path} must contain sections such as 'sessions:', not a single value.")
     reader = Reader(path)
     return Config(
         **{

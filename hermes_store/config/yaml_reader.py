@@ -1,6 +1,6 @@
-"""Takes the settings of a dataclass out of a YAML tree and says where one is wrong.
+"""Reads the settings of a dataclass from a YAML tree and reports where one is wrong.
 
-Knows what a setting may say about itself, and nothing of the settings there are.
+Knows how a setting is declared, but no particular setting.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from hermes_store.errors import ConfigError
 
-# Beside its own errors, PyYAML lets these through: for an escape beyond Unicode, brackets nested
+# Besides its own errors, PyYAML lets these through: for an escape beyond Unicode, brackets nested
 # a thousand deep, an impossible date, an empty !!int.
 PARSER_TROUBLE = (
     ArithmeticError,
@@ -39,10 +39,10 @@ def rules(
     also_above: bool = False,
     shared: bool = False,
 ) -> dict[str, Any]:
-    """Return what is to be known of a setting.
+    """Return the metadata of a setting.
 
-    A `shared` one belongs to the agent too: left empty it has its default, and variables in it
-    stay as they are until it is used, since the agent's own environment may know them.
+    A `shared` setting belongs to the agent too: left empty it has its default, and variables in
+    it are expanded only when it is used, since the agent's own environment may define them.
     """
     return {
         "explanation": explanation,
@@ -56,7 +56,7 @@ def rules(
 
 
 def setting(default: Any, explanation: str, **more: Any) -> Any:
-    """Return the field of a setting."""
+    """Declare a setting as a dataclass field."""
     known = rules(explanation, **more)
     if isinstance(default, dict):
         return field(default_factory=default.copy, metadata=known)
@@ -64,33 +64,33 @@ def setting(default: Any, explanation: str, **more: Any) -> Any:
 
 
 def key_of(setting: Field[Any]) -> str:
-    """Return the name of a setting in config.yaml; Python's own words get another in code."""
+    """Return the name of a setting in config.yaml; it differs in code for Python keywords."""
     return setting.metadata["name"] or setting.name
 
 
 def says_nothing(node: Any) -> bool:
-    """Tell whether a value was left empty."""
+    """Return whether a value was left empty."""
     import yaml
 
     return isinstance(node, yaml.ScalarNode) and node.value in ("", "null", "~")
 
 
 class Reader:
-    """Takes values out of a YAML tree and says where one is wrong."""
+    """Reads values from a YAML tree and reports where one is wrong."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     @staticmethod
     def child(node: Any, key: str) -> Any:
-        # Written twice, the last one counts, as it does for the agent.
+        # If a key appears twice, the last one wins, as it does for the agent.
         for name, value in reversed(node.value):
             if name.value == key:
                 return value
         return None
 
     def section(self, name: str, kind: Any, node: Any, document: Any = None) -> Any:
-        """Return the settings of a section; some may also stand at the top of the document."""
+        """Return the settings of a section; some may also be at the top level of the document."""
         import yaml
 
         if says_nothing(node):
@@ -98,7 +98,7 @@ class Reader:
         if isinstance(node, yaml.ScalarNode) and hasattr(kind, "SHORT"):
             return kind(**self._short(name, kind, node))
         if node is not None and not isinstance(node, yaml.MappingNode):
-            raise self._wrong(name, node, "must hold settings of its own")
+            raise self._wrong(name, node, "must be a section of settings")
         values = {}
         hints = get_type_hints(kind)
         for setting in fields(kind):
@@ -116,7 +116,7 @@ class Reader:
         return kind(**values)
 
     def _short(self, name: str, kind: Any, node: Any) -> dict[str, Any]:
-        """Return the one setting that stands for its section, as in 'model: some-name'."""
+        """Return the one setting that can replace its section, as in 'model: some-name'."""
         [setting] = [each for each in fields(kind) if each.name == kind.SHORT]
         hint = get_type_hints(kind)[setting.name]
         return {setting.name: self._value(name, node, hint, setting.metadata)}
@@ -135,7 +135,7 @@ class Reader:
         return self._checked(key, node, value, wanted, rules)
 
     def _checked(self, key: str, node: Any, value: Any, wanted: Any, rules: Any) -> Any:
-        # bool is an int to Python, but "retention_days: yes" is a mistake to a person.
+        # bool is an int to Python, but "retention_days: yes" is a mistake.
         if wanted is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value) if abs(value) < 1e300 else None
         numeric = wanted in (int, float)
@@ -156,7 +156,7 @@ class Reader:
         import yaml
 
         if not isinstance(node, yaml.MappingNode):
-            raise self._wrong(key, node, "must hold a name and settings for each")
+            raise self._wrong(key, node, "must map each name to its settings")
         return {
             str(name.value): self.section(f"{key}.{name.value}", kind, value)
             for name, value in node.value
@@ -164,7 +164,7 @@ class Reader:
 
     def _texts(self, key: str, node: Any, value: Any) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise self._wrong(key, node, "must be a list of texts, such as [one, two]")
+            raise self._wrong(key, node, "must be a list of text values, such as [one, two]")
         return tuple(self._substituted(key, node, each) for each in value)
 
     def _mapping(self, key: str, node: Any, value: Any) -> Mapping[str, str]:
@@ -172,7 +172,7 @@ class Reader:
             isinstance(each, str) for pair in value.items() for each in pair
         )
         if not texts:
-            raise self._wrong(key, node, "must be pairs of texts, such as {delete: x}")
+            raise self._wrong(key, node, "must be pairs of text values, such as {delete: x}")
         return dict(value)
 
     def _substituted(self, key: str, node: Any, text: str) -> str:
@@ -184,7 +184,7 @@ class Reader:
         try:
             value = yaml.SafeLoader("").construct_object(node, deep=True)
         except (yaml.YAMLError, *PARSER_TROUBLE):
-            raise self._wrong(key, node, "has a value that cannot be understood") from None
+            raise self._wrong(key, node, "has an invalid value") from None
         if isinstance(value, str) and substitute:
             value = self._substituted(key, node, value)
         return value
@@ -193,7 +193,7 @@ class Reader:
         try:
             return os.environ[name]
         except KeyError:
-            raise self._wrong(key, node, f"names ${{{name}}}, which is not set") from None
+            raise self._wrong(key, node, f"refers to ${{{name}}}, which is not set") from None
 
     def _wrong(self, key: str, node: Any, problem: str) -> ConfigError:
         line = node.start_mark.line + 1

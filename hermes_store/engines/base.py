@@ -14,43 +14,43 @@ Synchronous = Literal["FULL", "NORMAL"]
 
 
 class FullText(Enum):
-    """How the messages of a file are indexed."""
+    """How the messages of a database are indexed."""
 
     NONE = "none"
     INLINE = "inline"
-    """Both indexes keep a copy of the text (real Hermes up to schema 22)."""
+    """Both indexes store a copy of the text (Hermes Agent up to schema 22)."""
     EXTERNAL = "external"
-    """This store's layout: text from views, trigrams for CJK rows only."""
+    """This store's layout: text from views, trigrams only for CJK rows."""
     COLUMNS = "columns"
-    """Schema 23 and later: content, tool_name and tool_calls in columns of their own."""
+    """Schema 23 and later: content, tool_name and tool_calls in separate columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """The answers of a probe."""
+    """What a database can do, as found by probing it."""
 
     version: int
     foreign: bool
-    """Whether a newer Hermes owns the file: no DDL, no change of its version."""
+    """Whether a newer Hermes owns the database: no DDL, no change of its version."""
     session_columns: tuple[str, ...]
     message_columns: tuple[str, ...]
     tables: frozenset[str]
     words: FullText
     trigram: FullText
     activity: bool
-    """Whether `session_activity` is there and kept current."""
+    """Whether `session_activity` exists as an up-to-date table."""
     rebuild_floor: int | None
     """The lowest indexed message id while an index is being rebuilt."""
 
     @property
     def empty(self) -> bool:
-        """Whether the file has no session tables yet."""
+        """Whether the database has no session tables yet."""
         return not self.session_columns
 
     def has_session(self, column: str) -> bool:
-        """Tell whether `sessions` has a column."""
+        """Return whether `sessions` has a column."""
         return column in self.session_columns
 
     def has_message(self, column: str) -> bool:
-        """Tell whether `messages` has a column."""
+        """Return whether `messages` has a column."""
         return column in self.message_columns

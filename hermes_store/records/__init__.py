@@ -1,1 +1,1 @@
-"""Every frozen record that crosses the boundary of the store, by topic."""
+"""The frozen records that the store accepts and returns, by topic."""

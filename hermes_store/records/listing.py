@@ -1,7 +1,4 @@
-"""The frozen records of looking at many conversations: how to list them, rows, long pages.
-
-They hold values and know neither a database nor a screen.
-"""
+"""The frozen records of a list of conversations: its options, headings and rows."""
 
 from __future__ import annotations
 
@@ -12,19 +9,19 @@ from hermes_store.records.relation_to_parent import Edge
 
 
 class Status(Enum):
-    """How a conversation stands."""
+    """The state of a conversation."""
 
     LIVE = "live"
-    """It has not ended and somebody spoke a moment ago."""
+    """It has not ended and was active a moment ago."""
     DONE = "done"
     INTERRUPTED = "interrupted"
-    """It never ended, or was broken off."""
+    """It never ended, or was cut off."""
     ERROR = "error"
     EMPTY = "empty"
 
 
 class Hidden(Enum):
-    """What a list leaves out unless it is asked for; the value is its plural for people."""
+    """What a list hides by default; the value is its name for the user."""
 
     CRON = "cron"
     AGENT = "sub-agents"
@@ -33,7 +30,7 @@ class Hidden(Enum):
 
 
 class Sort(Enum):
-    """The order of a list; the value is its name for people."""
+    """The order of a list; the value is its name for the user."""
 
     ACTIVITY = "activity"
     STARTED = "start"
@@ -42,7 +39,7 @@ class Sort(Enum):
 
 
 class Grouping(Enum):
-    """What a list has headings for."""
+    """How a list is grouped under headings."""
 
     NONE = "none"
     DATE = "date"
@@ -56,7 +53,7 @@ class View:
 
     source: str | None = None
     shown: frozenset[Hidden] = frozenset()
-    """What is shown although it is hidden by default."""
+    """What to show that is hidden by default."""
     sort: Sort = Sort.ACTIVITY
     group: Grouping = Grouping.NONE
     limit: int | None = None
@@ -64,14 +61,14 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A line above the rows that belong together."""
+    """A line above a group of rows."""
 
     text: str
     count: int
 
 
 Entry = str | Heading
-"""A place in a list: the id of a conversation's first session, or a heading."""
+"""One line of a list: the id of a conversation's first session, or a heading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +78,7 @@ class ListRow:
     id: str
     """Its first session."""
     tip_id: str
-    """Its newest session, where resuming goes on."""
+    """Its newest session, the one to resume."""
     title: str | None
     preview: str
     source: str
@@ -100,17 +97,17 @@ class ListRow:
 
     @property
     def foldable(self) -> bool:
-        """Whether there is something below it to show."""
+        """Whether it has segments, branches or sub-agents to unfold."""
         return self.segments > 1 or self.relatives > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which sessions a list shows."""
+    """Which sessions a list contains."""
 
     source: str | None = None
     exclude_sources: tuple[str, ...] = ()
     include_children: bool = False
     include_archived: bool = False
     archived_ids: tuple[str, ...] = ()
-    """Sessions that are archived although the file does not say so."""
+    """Sessions archived in the sidecar instead of the database."""

@@ -1,4 +1,4 @@
-"""Records of what a person notes on conversations, and searches they saved."""
+"""Records of the user's marks (pins, tags, archive) and saved searches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SessionMarks:
-    """What a person noted on a conversation."""
+    """The marks of one conversation."""
 
     pinned: bool = False
     archived: bool = False
@@ -16,7 +16,7 @@ class SessionMarks:
 
 @dataclass(frozen=True, slots=True)
 class SavedSearch:
-    """A search that was given a name."""
+    """A search stored under a name."""
 
     name: str
     text: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 SUMMARY_MARK = "[Summary of the conversation so far]"
-"""What the first message of a continuation begins with."""
+"""The beginning of a continuation's first message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The readable text of the content, with pictures and files named in brackets."""
+        """The content as text, with images, audio and files named in brackets."""
         from hermes_store.records.message_content import readable
 
         return readable(self.content)

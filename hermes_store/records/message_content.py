@@ -1,7 +1,7 @@
-"""Message content: how it is stored in one text column and how it reads.
+"""Message content: how it is stored in one text column, and its readable form.
 
-Plain text is stored as it is. Lists and objects (multimodal parts) are stored as JSON behind a
-marker that begins with NUL, as real Hermes does.
+Plain text is stored as is. Lists and objects (multimodal parts) are stored as JSON after a
+marker that begins with NUL, as in Hermes Agent.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ def encode(content: Any) -> str | None:
     if content is None or isinstance(content, str):
         return content
     if isinstance(content, list | dict):
-        # Real Hermes reads both forms; unescaped text is the one that search can find.
+        # Hermes Agent reads escaped and unescaped JSON; search finds only unescaped text.
         return MARKER + _dump(content)
     return str(content)
 
 
 def decode(stored: Any) -> Any:
-    """Return the content that was stored; damaged JSON comes back as its text."""
+    """Return stored content in its original form; damaged JSON is returned as text."""
     if not isinstance(stored, str) or not stored.startswith(MARKER):
         return stored
     try:
@@ -38,7 +38,7 @@ def decode(stored: Any) -> Any:
 
 
 def encode_json(value: Any) -> str | None:
-    """Return a JSON column's stored form; nothing for nothing."""
+    """Return the stored form of a JSON column; None for an empty value."""
     return _dump(value) if value else None
 
 
@@ -47,13 +47,13 @@ def _dump(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(
-            f"A message holds something that JSON cannot express ({error}). "
-            "Pass text, numbers, lists and dictionaries."
+            f"A message contains a value that JSON cannot represent ({error}). "
+            "Use only text, numbers, lists and dictionaries."
         ) from error
 
 
 def decode_json(stored: Any) -> Any:
-    """Return the value of a JSON column; text that is no JSON comes back as it is."""
+    """Return the value of a JSON column; text that is not JSON is returned as is."""
     if not isinstance(stored, str):
         return stored
     try:
@@ -63,7 +63,7 @@ def decode_json(stored: Any) -> Any:
 
 
 def readable(content: Any) -> str:
-    """Return what a person would read of decoded content."""
+    """Return decoded content as text, with images, audio and files named in brackets."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -91,13 +91,13 @@ def _part(part: Any) -> str:
 
 
 def preview(text: str, length: int = PREVIEW_LENGTH) -> str:
-    """Return the beginning of a message on one line, with dots where it was cut."""
+    """Return the beginning of a message on one line, ending in dots if it was cut."""
     flat = text.replace("\r", " ").replace("\n", " ")[: length + 3].strip()
     return flat[:length] + "..." if len(flat) > length else flat
 
 
 def stored_preview(raw: Any) -> str:
-    """Return the preview of stored content, which may be the first bytes of it only."""
+    """Return the preview of stored content, of which the first bytes are enough."""
     if raw is None:
         return ""
     text = raw.decode("utf-8", "ignore") if isinstance(raw, bytes) else str(raw)
@@ -117,7 +117,7 @@ _HIDDEN = tuple(
     for pattern in (
         rf"<({_REASONING}|{_TOOL})\b[^>]*>.*?</\1\s*>",
         r"<function\b[^>]*>.*?</function\s*>",
-        # A block that never ends hides the rest; a closing tag alone hides what came before it.
+        # An unclosed block hides the rest; a lone closing tag hides everything before it.
         rf"<(?:{_REASONING}|{_TOOL})\b[^>]*>.*\Z",
         rf"\A.*?</(?:{_REASONING})\s*>",
         rf"</(?:{_REASONING}|{_TOOL}|function)\s*>",
@@ -126,7 +126,7 @@ _HIDDEN = tuple(
 
 
 def without_reasoning(text: str) -> str:
-    """Return an answer without what the model thought to itself."""
+    """Return an answer without the model's reasoning and inline tool calls."""
     for pattern in _HIDDEN:
         if "<" in text:
             text = pattern.sub("", text)

@@ -1,7 +1,4 @@
-"""The frozen records of looking after a store: trash, marks, pruning, searches that were kept.
-
-Like `models`, they hold values and know neither a database nor a screen.
-"""
+"""The frozen records of pruning: the filter, and the plan made from it."""
 
 from __future__ import annotations
 
@@ -9,24 +6,16 @@ from dataclasses import dataclass
 
 from hermes_store.records.trash import Remark
 
-# -- trash -------------------------------------------------------------------------------------
-
-
-# -- marks and searches ------------------------------------------------------------------------
-
-
-# -- pruning -----------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class PruneFilter:
-    """Which conversations a clean-up takes; all conditions must hold."""
+    """Which conversations to prune; all conditions must hold."""
 
     older_than_days: float | None = 90
     """Days since the last activity of the whole conversation; None for any age."""
     source: str | None = None
     title: str | None = None
-    """Part of the title, in any case of letters."""
+    """Part of the title; case is ignored."""
     model: str | None = None
     """Part of the model's name."""
     min_messages: int | None = None
@@ -36,16 +25,16 @@ class PruneFilter:
     include_archived: bool = False
     include_pinned: bool = False
     include_open: bool = False
-    """Whether conversations go that never ended; those in use stay even then."""
+    """Whether to prune conversations that never ended; those in use are kept regardless."""
 
 
 @dataclass(frozen=True, slots=True)
 class PruneRow:
-    """A conversation that would go."""
+    """A conversation that would be pruned."""
 
     root_id: str
     session_ids: tuple[str, ...]
-    """In the order in which they can be deleted: the root comes last."""
+    """In an order in which they can be deleted: the root comes last."""
     title: str | None
     source: str
     model: str | None
@@ -53,55 +42,52 @@ class PruneRow:
     last_active: float
     messages: int
     bytes: int
-    """The text of its messages."""
+    """The size of its messages' text."""
     open_ids: tuple[str, ...] = ()
-    """Those of its sessions that never ended."""
+    """Its sessions that never ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrunePlan:
-    """What a clean-up would do; nothing has been changed yet."""
+    """What pruning would delete; nothing has been changed yet."""
 
     chosen: PruneFilter
     rows: tuple[PruneRow, ...] = ()
-    """The conversations that would go, the oldest activity first."""
+    """The conversations that would be pruned, oldest activity first."""
     spared: tuple[Remark, ...] = ()
-    """Conversations that fit the filter and stay, with the reason."""
+    """Conversations that match the filter but are kept, with the reason."""
 
     @property
     def conversations(self) -> int:
-        """How many conversations would go."""
+        """Number of conversations that would be pruned."""
         return len(self.rows)
 
     @property
     def session_ids(self) -> tuple[str, ...]:
-        """All sessions that would go, in the order in which they can be deleted."""
+        """All sessions that would be pruned, in an order in which they can be deleted."""
         return tuple(session_id for row in self.rows for session_id in row.session_ids)
 
     @property
     def sessions(self) -> int:
-        """How many sessions would go."""
+        """Number of sessions that would be pruned."""
         return sum(len(row.session_ids) for row in self.rows)
 
     @property
     def messages(self) -> int:
-        """How many messages would go."""
+        """Number of messages that would be pruned."""
         return sum(row.messages for row in self.rows)
 
     @property
     def bytes(self) -> int:
-        """How much text would go; with its index it takes more in the file."""
+        """Size of the text that would be pruned; with its index it takes more space on disk."""
         return sum(row.bytes for row in self.rows)
 
     @property
     def oldest(self) -> float | None:
-        """The last activity of the conversation that was silent longest."""
+        """Last activity of the conversation that has been inactive longest."""
         return self.rows[0].last_active if self.rows else None
 
     @property
     def newest(self) -> float | None:
-        """The last activity of the conversation that was silent shortest."""
+        """Last activity of the most recently active conversation."""
         return self.rows[-1].last_active if self.rows else None
-
-
-# -- figures and maintenance ----------------------------------------------------------------------

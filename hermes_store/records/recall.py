@@ -1,7 +1,4 @@
-"""The frozen records of remembering: what was found in earlier conversations.
-
-Like `models`, they hold values and know neither a database nor a screen.
-"""
+"""The frozen records of recall: what earlier conversations say about a question."""
 
 from __future__ import annotations
 
@@ -12,10 +9,10 @@ from hermes_store.records.search import Relaxation
 
 @dataclass(frozen=True, slots=True)
 class RecalledSession:
-    """An earlier conversation that bears on a question."""
+    """An earlier conversation that is relevant to a question."""
 
     session_id: str
-    """The session with the best match; the newest one where only the title matches."""
+    """The session with the best match; the newest one if only the title matches."""
     root_id: str
     """The first session of the conversation."""
     title: str | None
@@ -24,23 +21,23 @@ class RecalledSession:
     started_at: float
     last_active: float
     messages: int
-    """How many messages the whole conversation has."""
+    """Number of messages in the whole conversation."""
     matches: int
     """How many of them match."""
     window: str
-    """What was said around the matches, one paragraph for each message."""
+    """The messages around the matches, one paragraph each."""
     focus: int = 0
-    """Where in the window the first match is."""
+    """The position of the first match in the window."""
     start_cut: bool = False
-    """Whether the conversation goes further back than the window."""
+    """Whether the conversation starts before the window."""
     end_cut: bool = False
-    """Whether the conversation goes on after the window."""
+    """Whether the conversation continues after the window."""
     summary: str | None = None
     trouble: str | None = None
-    """Why there is no summary, as a sentence, where one was asked for."""
+    """Why the requested summary is missing, as a sentence."""
 
     def excerpt(self, characters: int) -> str:
-        """Return so many characters of the window around its first match, cuts marked."""
+        """Return an excerpt of this length around the first match, with cuts marked."""
         if len(self.window) <= characters:
             return self.window
         start = max(0, min(self.focus - characters // 3, len(self.window) - characters))
@@ -56,13 +53,13 @@ class Recalled:
     question: str
     sessions: tuple[RecalledSession, ...] = ()
     relaxations: tuple[Relaxation, ...] = ()
-    """How the question was made wider because nothing matched it as it was."""
+    """How the question was widened because nothing matched it exactly."""
     summarised: bool = False
-    """Whether a summariser was there to be asked."""
+    """Whether a summarizer was available."""
     partial: bool = False
-    """Whether the search ran out of time before it had seen everything."""
+    """Whether the search ran out of time before it finished."""
 
     @property
     def widened(self) -> bool:
-        """Whether nothing matched the question as it was."""
+        """Whether nothing matched the question exactly."""
         return bool(self.relaxations)

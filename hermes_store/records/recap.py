@@ -18,7 +18,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class RecapEntry:
-    """One thing said."""
+    """One message of a recap."""
 
     role: str
     """'user' or 'assistant'."""
@@ -29,10 +29,10 @@ class RecapEntry:
 
 @dataclass(frozen=True, slots=True)
 class Recap:
-    """What was said last."""
+    """The last exchanges of a conversation."""
 
     entries: tuple[RecapEntry, ...]
     earlier: int
-    """How many entries came before and are not shown."""
+    """Number of earlier entries that are not shown."""
     user_messages: int
     messages: int

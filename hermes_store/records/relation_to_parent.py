@@ -1,6 +1,6 @@
-"""How a session relates to its parent, and the rule that tells.
+"""How a session relates to its parent, and the rule that decides it.
 
-The rule is part of the domain: every engine keeps its answer for each session, and nothing else
+The rule is part of the domain: each engine stores its result for every session, and nothing else
 decides it again.
 """
 
@@ -11,24 +11,24 @@ from enum import Enum
 
 
 class Edge(Enum):
-    """How a session hangs on its parent."""
+    """How a session relates to its parent."""
 
     ROOT = ""
     COMPRESSION = "compression"
     """It continues a parent whose context was compressed."""
     BRANCH = "branch"
-    """It was branched off a parent and goes its own way."""
+    """It is a copy of its parent, continued separately."""
     AGENT = "agent"
-    """It was started by its parent as a sub-agent."""
+    """Its parent started it as a sub-agent."""
 
 
 def rule(child: str, parent: str, json_text: Callable[[str, str], str]) -> str:
-    """Return the SQL that tells how one row of `sessions` relates to the row of its parent.
+    """Return the SQL for how one row of `sessions` relates to the row of its parent.
 
-    '' for a root (or a parent that is gone), 'compression', 'branch' or 'agent'. A child that
-    started before its parent ended was started by it: that is a sub-agent. Newer versions mark
-    their sub-agents; the mark '__orphaned__' is a guess that hides real conversations, so it does
-    not count. `json_text(column, key)` is the engine's way to read a text out of JSON.
+    The result is '' for a root (or a missing parent), 'compression', 'branch' or 'agent'. A child
+    that started before its parent ended is a sub-agent. Newer versions mark their sub-agents; the
+    mark '__orphaned__' is a guess that hides real conversations, so it is ignored.
+    `json_text(column, key)` is the engine's SQL for reading text from JSON.
     """
     branched = json_text(f"{child}.model_config", "_branched_from")
     delegated = json_text(f"{child}.model_config", "_delegate_from")

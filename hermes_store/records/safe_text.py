@@ -1,9 +1,4 @@
-"""The one place that cleans text: what may be stored, what may be shown, and short previews.
-
-And stored moments, which in damaged files need cleaning too.
-
-Knows nothing of sessions or databases.
-"""
+"""Makes text safe to store and to show, shortens it, and clamps stored timestamps."""
 
 from __future__ import annotations
 
@@ -11,7 +6,7 @@ import re
 from datetime import datetime
 
 # C0 and C1 controls except tab and line feed, DEL, and the bidirectional controls that can
-# reorder what a reader sees. Anything here could drive a terminal or forge a line.
+# reorder visible text. Any of these could control a terminal or forge a line.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CRLF = re.compile("\r\n?")
@@ -19,9 +14,9 @@ _SPACE = re.compile(r"\s+")
 
 
 def storable(text: str) -> str:
-    """Return text that can be bound as UTF-8: lone surrogates become U+FFFD, the rest stays.
+    """Return text that can be stored as UTF-8: lone surrogates become U+FFFD.
 
-    JSON from a chat platform can carry half of a surrogate pair; SQLite refuses it whole.
+    JSON from a chat platform can contain half a surrogate pair; SQLite then rejects all of it.
     """
     if text.isascii() or not _SURROGATE.search(text):
         return text
@@ -38,11 +33,11 @@ def _visible(match: re.Match[str]) -> str:
 
 
 def clean(text: str) -> str:
-    """Return text that is safe to show: no byte of it can act on a terminal.
+    """Return text that is safe to show: none of it can control a terminal.
 
-    Control characters become their visible symbols (ESC is shown as ␛), carriage returns
-    become line ends, bidirectional overrides vanish. Emoji with joiners stay whole. A lone
-    surrogate, which no terminal can be sent at all, becomes U+FFFD.
+    Control characters become visible symbols (ESC is shown as ␛), carriage returns become line
+    ends, bidirectional overrides are removed. Emoji with joiners stay whole. A lone surrogate,
+    which cannot be sent to a terminal, becomes U+FFFD.
     """
     text = storable(text)
     if "\r" in text:
@@ -53,21 +48,21 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Fold every run of white space into one space and trim the ends."""
+    """Replace every run of whitespace with one space and trim the ends."""
     return _SPACE.sub(" ", text).strip()
 
 
 def shorten(text: str, limit: int, ending: str = "…") -> str:
-    """Cut text to `limit` characters and mark the cut with `ending`, which counts too."""
+    """Cut text to `limit` characters, including the `ending` that marks the cut."""
     if len(text) <= limit:
         return text
     return text[: max(0, limit - len(ending))].rstrip() + ending
 
 
 LATEST = 32_503_680_000.0
-"""The year 3000; damaged files hold moments beyond what a calendar can express."""
+"""The year 3000; damaged databases contain timestamps that no calendar can express."""
 
 
 def local_day(moment: float) -> datetime:
-    """Return a stored moment in local time; one that no calendar has becomes the nearest."""
+    """Return a stored timestamp in local time; impossible ones are clamped."""
     return datetime.fromtimestamp(min(max(moment, 86_400.0), LATEST))

@@ -1,4 +1,4 @@
-"""What a search returns."""
+"""The frozen records of a search: the request, and what it returns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Order(Enum):
-    """The order of hits."""
+    """The order of matching messages."""
 
     NEWEST = "newest"
     OLDEST = "oldest"
@@ -17,21 +17,21 @@ class Order(Enum):
 
 
 class Spans(Protocol):
-    """Finds the places of matches in a text."""
+    """Finds the matches in a text."""
 
     def spans(self, text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
-        """Return where matches begin and end."""
+        """Return the start and end of each match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """An excerpt with the places of its matches."""
+    """An excerpt with the positions of its matches."""
 
     text: str
     marks: tuple[tuple[int, int], ...] = ()
 
     def marked(self, start: str, end: str) -> str:
-        """Return the text with every match between two marks."""
+        """Return the text with `start` and `end` around every match."""
         pieces, place = [], 0
         for first, last in self.marks:
             pieces += [self.text[place:first], start, self.text[first:last], end]
@@ -57,19 +57,19 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A conversation with hits."""
+    """A conversation with matching messages."""
 
     root_id: str
     hits: tuple[Hit, ...]
-    """The first hits in the order of the search; the best one first."""
+    """Its first matching messages in the order of the search, the best one first."""
     count: int
-    """How many hits of this conversation were seen."""
+    """Number of matching messages seen in this conversation."""
     title_matches: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
-    """A step that made a query wider because nothing matched it as it was."""
+    """A step that widened a query because nothing matched it exactly."""
 
     kind: str
     """'signs', 'forms', 'typos' or 'fewer words'."""
@@ -90,7 +90,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """A page of hits and what is worth knowing about how they were found."""
+    """A page of results, and how they were found."""
 
     hits: tuple[Hit, ...]
     groups: tuple[Group, ...]
@@ -98,16 +98,15 @@ class SearchResult:
     messages: Count
     conversations: Count
     partial: bool = False
-    """Whether the search was stopped before it had seen everything."""
+    """Whether the search was stopped before it finished."""
     searched_back_to: float | None = None
-    """Where text had to be read through: the moment down to which that was done."""
+    """If messages had to be read one by one: the time back to which that was done."""
     relaxations: tuple[Relaxation, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     titled: tuple[str, ...] = ()
-    """Conversations whose title matches, by their first session, if the request asked for them;
-    those that have a hit are left out."""
+    """First sessions of conversations whose title matches but no message, if requested."""
     highlighter: Spans | None = field(default=None, compare=False, repr=False)
-    """Finds the matches in any other text, such as a title."""
+    """Finds matches in other text, such as a title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +121,14 @@ class Severity(Enum):
     """How much a diagnostic matters."""
 
     NOTE = "note"
-    """The text was understood in a way worth saying."""
+    """The text was interpreted in a way worth mentioning."""
     PROBLEM = "problem"
-    """A part of the text was left out."""
+    """Part of the text was ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A remark on a stretch of the query text, as a sentence."""
+    """A sentence about a stretch of the query text."""
 
     message: str
     span: Span
@@ -142,19 +141,19 @@ class Request:
 
     text: str
     order: Order | None = None
-    """None means what the text says with sort:, newest first otherwise."""
+    """None means the text's own sort:, or newest first."""
     limit: int = 20
     offset: int = 0
     grouped: bool = False
-    """Whether the page is made of conversations instead of messages."""
+    """Whether the page lists conversations instead of messages."""
     titles: bool = False
-    """Whether titles are searched as well where the page is made of messages."""
+    """Whether to search titles as well when the page lists messages."""
     typing: bool = False
-    """Whether the last word may still go on."""
+    """Whether the last word may be incomplete."""
     relax: bool = True
-    """Whether a query without hits is made wider."""
+    """Whether to widen a query without matches."""
     count: bool = True
     seconds: float | None = 5.0
-    """When to stop reading and return what there is."""
+    """Time limit after which the search returns what it has."""
     cancelled: Callable[[], bool] | None = None
     now: float | None = None

@@ -1,7 +1,4 @@
-"""The frozen records that cross the boundary of the store.
-
-They hold values, not behaviour: nothing here knows a database or a screen.
-"""
+"""The frozen records of sessions, conversations and lineage trees."""
 
 from __future__ import annotations
 
@@ -41,13 +38,13 @@ class Session:
 
     @property
     def total_tokens(self) -> int:
-        """Tokens in and out, without the cache."""
+        """Input and output tokens, without cached ones."""
         return self.input_tokens + self.output_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A compression chain as one thing: what a list shows as one row."""
+    """A session with everything that continues it after compression: one row of a list."""
 
     root_id: str
     tip: Session
@@ -61,7 +58,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class LineageNode:
-    """A session in its family tree."""
+    """A session in a lineage tree."""
 
     session: Session
     edge: Edge
@@ -71,23 +68,23 @@ class LineageNode:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """The whole tree around a session."""
+    """The whole lineage tree around a session."""
 
     root: LineageNode
     current_id: str
     tip_id: str
-    """Where resuming the current session would go on."""
+    """The session that resuming the current one would continue."""
     truncated: bool = False
     """Whether the tree was cut because of its size."""
 
 
 @dataclass(frozen=True, slots=True)
 class TitleAdvice:
-    """What would become of a title."""
+    """Whether a session can have a title, and how it would be stored."""
 
     title: str | None
-    """As it would be stored; None takes the title away."""
+    """As it would be stored; None removes the title."""
     problem: str | None
-    """Why it cannot be had, as a sentence."""
+    """Why the title cannot be used, as a sentence."""
     suggestion: str | None
-    """A title of the same name that is free."""
+    """A free title with the same base name."""

@@ -1,4 +1,4 @@
-"""The places a conversation can come from, with the names people see."""
+"""The platforms a conversation can come from, with their display names."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ KNOWN: dict[str, Source] = {source.name: source for source in _SOURCES}
 
 
 def known_name(text: str | None) -> str | None:
-    """Return the stored name of a source that a person typed: its name, label or short form."""
+    """Return the stored name of a source that the user typed: its name, label or short form."""
     if text is None:
         return None
     wanted = text.strip().lower()
@@ -55,7 +55,7 @@ def known_name(text: str | None) -> str | None:
 
 
 def spellings(name: str) -> tuple[str, ...]:
-    """Return the ways in which a source may be written in a database.
+    """Return the spellings that a source may have in a database.
 
     Hermes Agent itself writes api_server where its documentation says api-server.
     """
@@ -64,7 +64,7 @@ def spellings(name: str) -> tuple[str, ...]:
 
 
 def all_spellings(names: Iterable[str]) -> list[str]:
-    """Return the ways in which any of some sources may be written in a database."""
+    """Return the spellings that any of these sources may have in a database."""
     return [spelling for name in names for spelling in spellings(name)]
 
 
@@ -73,11 +73,11 @@ def of_source(column: str, name: str | None) -> tuple[str, tuple[str, ...]]:
     if name is None:
         return "1", ()
     names = spellings(name)
-    # One value keeps the order of an index that begins with it; several do not.
+    # With one value, an index that begins with this column also gives the order.
     return f"{column} = ?" if len(names) == 1 else f"{column} IN (?, ?)", names
 
 
 def describe(name: str) -> Source:
-    """Return a source's names; one that is not known keeps its own name."""
+    """Return a source's names; an unknown source keeps its own."""
     known = KNOWN.get(spellings(name)[0])
     return replace(known, name=name) if known else Source(name, name, name[:5])

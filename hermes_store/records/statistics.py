@@ -9,7 +9,7 @@ WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """Tokens and cost of all sessions of one model."""
+    """Tokens and cost of all sessions with one model."""
 
     model: str
     sessions: int
@@ -31,7 +31,7 @@ class SessionUsage:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """The figures of a whole store."""
+    """Statistics of a whole store."""
 
     sessions: int
     messages: int
@@ -43,7 +43,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class ModelShare:
-    """What one model was used for."""
+    """One model's share of the usage."""
 
     model: str
     sessions: int
@@ -65,7 +65,7 @@ class Notable:
 
 @dataclass(frozen=True, slots=True)
 class Insights:
-    """The figures of a stretch of time."""
+    """Statistics of the last days."""
 
     days: int
     source: str | None
@@ -82,9 +82,9 @@ class Insights:
     sources: tuple[tuple[str, int], ...]
     tools: tuple[tuple[str, int], ...]
     weekdays: tuple[int, ...]
-    """Sessions begun on Monday to Sunday."""
+    """Sessions started on each weekday, Monday first."""
     hours: tuple[int, ...]
-    """Sessions begun in each hour of the day."""
+    """Sessions started in each hour of the day."""
     by_day: tuple[tuple[str, int], ...]
     active_days: int
     best_streak: int
@@ -92,5 +92,5 @@ class Insights:
 
     @property
     def total_tokens(self) -> int:
-        """All tokens, those from the cache included."""
+        """All tokens, including cached ones."""
         return self.input_tokens + self.output_tokens + self.cache_tokens

@@ -1,4 +1,4 @@
-"""The tool calls of a message, whatever shape they were stored in."""
+"""The tool calls of a message, in whatever form they were stored."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ TOO_DEEP = "[nested too deeply to be shown]"
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call: its id, the tool's name and its arguments; what was not given is empty."""
+    """One call: its id, the tool's name and its arguments; missing parts are empty."""
 
     id: str
     name: str
     arguments: str
-    """JSON, if the model kept to it."""
+    """JSON, if the model produced valid JSON."""
 
 
 def parse(stored: Any) -> tuple[ToolCall, ...]:
-    """Return the calls in decoded JSON: a list of calls, one alone, or something else entirely."""
+    """Return the calls in decoded JSON: a list of calls, a single one, or anything else."""
     if not stored:
         return ()
     return tuple(_call(call) for call in (stored if isinstance(stored, list) else [stored]))
@@ -50,17 +50,17 @@ def _as_text(arguments: Any) -> str:
 
 
 def count(stored: Any) -> int:
-    """Return how many tool calls a message makes."""
+    """Return the number of tool calls in a message."""
     return len(parse(stored))
 
 
 def names(stored: Any) -> tuple[str, ...]:
-    """Return the names of the tools that are called, each once, in order."""
+    """Return the names of the called tools in order, each once."""
     return tuple(dict.fromkeys(call.name or "unknown" for call in parse(stored)))
 
 
 def summary(stored: Any) -> str:
-    """Return "[2 tool calls: terminal, web_search]", or nothing without calls."""
+    """Return "[2 tool calls: terminal, web_search]", or "" without calls."""
     number = count(stored)
     if not number:
         return ""

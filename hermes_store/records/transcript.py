@@ -1,4 +1,4 @@
-"""A whole conversation as one long page."""
+"""The outline of a whole conversation as one long page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A session of a conversation's transcript, and the place of its first message."""
+    """A session in a conversation's transcript, and the position of its first message."""
 
     session_id: str
     title: str | None
@@ -18,7 +18,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A whole conversation as a long page: the ids of its messages in order."""
+    """The sessions of a conversation, and the ids of its messages in order."""
 
     root_id: str
     tip_id: str

@@ -1,4 +1,4 @@
-"""The records of an import: what is planned, and what came of it."""
+"""The records of an import: the plan and the report."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """What a file holds."""
+    """What an import file contains."""
 
     EXPORT = "export"
-    """A session with its messages on each line."""
+    """One session with its messages per line."""
     TRANSCRIPT = "transcript"
-    """A message on each line, all of one session."""
+    """One message per line, all of one session."""
 
 
 class Outcome(Enum):
-    """What became of a session."""
+    """The result of importing a session."""
 
     ADDED = "added"
     PRESENT = "already there"
     EXTENDED = "extended"
-    """The store had the beginning; the rest was added to it."""
+    """The store had the beginning; the rest was added."""
     SKIPPED = "skipped"
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """One session of the file, or one line that is none."""
+    """One session of the file, or one line that is not a session."""
 
     outcome: Outcome
     line: int
     session_id: str | None = None
     messages: int = 0
-    """How many messages were written."""
+    """Number of messages written."""
     note: str | None = None
-    """Why it was skipped, or what could not be kept, in whole sentences."""
+    """Why it was skipped, or what was lost, in complete sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class ImportPlan:
-    """A file that has been read to its end and checked."""
+    """An import file, completely read and checked."""
 
     name: str
     kind: Kind
     sessions: tuple[Planned, ...]
-    """In the order in which they are written: parents before their children."""
+    """In the order of writing: parents before their children."""
     skipped: tuple[Imported, ...]
     unknown_keys: tuple[str, ...]
 
@@ -67,15 +67,15 @@ class ImportReport:
 
     name: str
     sessions: tuple[Imported, ...]
-    """Every session and every line that is none, in the order of the file."""
+    """Every session and every line that is not one, in the order of the file."""
     unknown_keys: tuple[str, ...] = ()
-    """Names of values in the file that the store has no place for."""
+    """Keys in the file that the store does not know."""
 
     def count(self, outcome: Outcome) -> int:
-        """Return how many sessions had an outcome."""
+        """Return the number of sessions with an outcome."""
         return sum(each.outcome is outcome for each in self.sessions)
 
     @property
     def messages(self) -> int:
-        """How many messages were written."""
+        """Number of messages written."""
         return sum(each.messages for each in self.sessions)

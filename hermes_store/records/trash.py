@@ -1,4 +1,4 @@
-"""Records of deleting: what went, what is in the trash, what came back."""
+"""Records of deleting, the trash and restoring."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A sentence about one session, such as why it was left alone."""
+    """A sentence about one session, such as why it was kept."""
 
     session_id: str
     text: str
@@ -20,19 +20,19 @@ class Deleted:
     session_ids: tuple[str, ...]
     messages: int
     batch_id: int | None = None
-    """What brings it back from the trash, if it went there."""
+    """The batch to restore from the trash; None if deleted permanently."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """How much some sessions hold, and whether they may be touched."""
+    """The size of some sessions, and whether they may be deleted."""
 
     session_ids: tuple[str, ...]
     messages: int
     bytes: int
-    """The text of the messages, without the index."""
+    """The size of the messages' text, without the index."""
     in_use: str | None = None
-    """A sentence that says which of them is being written to right now."""
+    """A sentence that names the session in use, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,51 +42,51 @@ class TrashedSession:
     session_id: str
     batch_id: int
     name: str
-    """Its title; without one the beginning of its first message, or its id."""
+    """Its title, or else the beginning of its first message, or its id."""
     title: str | None
     source: str
     started_at: float
     messages: int
     bytes: int
-    """What the copy takes in the companion file."""
+    """The size of the copy in the sidecar."""
     files: tuple[str, ...] = ()
-    """Transcripts and snapshots that stay on disk until the trash is emptied."""
+    """Transcripts and snapshots that remain on disk until the trash is emptied."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrashBatch:
-    """What one deletion put into the trash."""
+    """What one deletion moved to trash."""
 
     id: int
     deleted_at: float
     reason: str
     titles: tuple[str, ...]
-    """The names of its sessions, the first of each conversation first."""
+    """The names of its sessions, the first session of each conversation first."""
     session_ids: tuple[str, ...]
     messages: int
     bytes: int
 
     @property
     def sessions(self) -> int:
-        """How many sessions it holds."""
+        """Number of sessions in the batch."""
         return len(self.session_ids)
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreReport:
-    """What came back, and what could not come back just as it was."""
+    """What was restored, and what could not be restored unchanged."""
 
     session_ids: tuple[str, ...] = ()
     messages: int = 0
     remarks: tuple[Remark, ...] = ()
-    """Sessions that came back with a change: another title, no parent, new message ids."""
+    """Sessions restored with a change: another title, no parent, new message ids."""
     skipped: tuple[Remark, ...] = ()
-    """Sessions that stayed in the trash, and why."""
+    """Sessions that remain in the trash, and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """What emptying the trash removed for good."""
+    """What emptying the trash permanently deleted."""
 
     sessions: int = 0
     messages: int = 0

@@ -1,4 +1,4 @@
-"""Reports of maintenance: what optimising, pruning, checking and repairing did."""
+"""Reports of maintenance: optimizing, pruning, checking and repairing."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class OptimizeReport:
-    """What tidying up the file did."""
+    """What optimizing the database did."""
 
     before_bytes: int
     after_bytes: int
     converted: bool = False
-    """Whether the search index was given the smaller layout."""
+    """Whether the full-text index was converted to the smaller layout."""
     left_alone: bool = False
     """Whether nothing was done because a newer Hermes owns the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceReport:
-    """What an automatic clean-up did, or why it did nothing."""
+    """What an automatic prune did, or why it did nothing."""
 
     skipped: bool = False
     pruned: int = 0
@@ -31,7 +31,7 @@ class MaintenanceReport:
 
 
 class Health(Enum):
-    """How bad a finding is."""
+    """How serious a finding is."""
 
     GOOD = "good"
     NOTE = "note"
@@ -40,13 +40,13 @@ class Health(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     health: Health
     what: str
     explanation: str
     beside: bool = False
-    """Whether it is about a file beside the database, which a repair leaves alone."""
+    """Whether it concerns a file beside the database, which a repair does not touch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ class Repair:
     """What a repair did."""
 
     repaired: Path
-    """The mended file."""
+    """The repaired file."""
     original: Path
     """Where the damaged file is now."""
     sessions: int
     messages: int
     lost_places: int
     in_place: bool
-    """Whether the mended file took the damaged one's place."""
+    """Whether the repaired file replaced the damaged one."""

@@ -1,1 +1,1 @@
-"""Sessions, their messages and titles, and how they descend from each other."""
+"""Sessions, their messages and titles, and their lineage."""

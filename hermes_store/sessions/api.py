@@ -1,4 +1,4 @@
-"""What a store offers on sessions: `store.sessions`, `store.messages` and `store.lineage`."""
+"""The public parts `store.sessions`, `store.messages` and `store.lineage`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from hermes_store.sessions import (
 
 
 class Sessions:
-    """Finds, starts and names sessions."""
+    """Finds, starts, ends and renames sessions."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def get(self, session_id: str) -> Session:
-        """Return a session by its exact id; SessionNotFound if there is none."""
+        """Return a session by its exact id, or raise SessionNotFound."""
         with self._database.read() as tx:
             return session_rows.get(tx, session_id)
 
@@ -45,10 +45,9 @@ class Sessions:
             return session_rows.get(tx, session_rows.resolve_id(tx, wanted))
 
     def find_to_resume(self, wanted: str) -> Session:
-        """Return the session to continue when a person names one.
+        """Return the session to resume when the user names one.
 
-        That is the newest continuation of what was named or, if that one has no messages, the
-        child that has them.
+        That is its newest continuation or, if that one has no messages, the child that has them.
         """
         named = self.find(wanted)
         with self._database.read() as tx:
@@ -56,7 +55,7 @@ class Sessions:
             return session_rows.get(tx, lineage.resume_target(tx, tip))
 
     def count(self, source: str | None = None) -> int:
-        """Return how many sessions there are, in all or from one source."""
+        """Return the number of sessions, in total or from one source."""
         with self._database.read() as tx:
             return session_rows.count(tx, source)
 
@@ -90,12 +89,12 @@ class Sessions:
             return session_rows.get(tx, session_id)
 
     def end(self, session_id: str, reason: str) -> None:
-        """End a session; the first reason stays."""
+        """End a session; one that has already ended keeps its reason."""
         with self._database.write() as tx:
             session_rows.end(tx, session_id, reason)
 
     def reopen(self, session_id: str) -> None:
-        """Make an ended session a live one again."""
+        """Clear the end of a session, so that it can be continued."""
         with self._database.write() as tx:
             session_rows.reopen(tx, session_id)
 
@@ -105,14 +104,14 @@ class Sessions:
             session_rows.add_usage(tx, session_id, usage)
 
     def rename(self, session_id: str, title: str | None) -> str | None:
-        """Give a session a title, or none, and return it as stored."""
+        """Set or, with None, remove the title of a session; return it as stored."""
         with self._database.write() as tx:
             if not titles.assign(tx, session_id, title):
                 raise SessionNotFound(session_id)
             return session_rows.get(tx, session_id).title
 
     def title_if_untitled(self, session_id: str, title: str) -> str | None:
-        """Give an untitled session a title; return it as stored, or None if nothing changed."""
+        """Set the title of an untitled session; return it as stored, or None if nothing changed."""
         with self._database.write() as tx:
             return titles.assign_if_untitled(tx, session_id, title)
 
@@ -134,7 +133,7 @@ class Sessions:
 
 
 class Messages:
-    """Reads messages, and takes back the last exchange."""
+    """Reads and appends messages, and undoes the last exchange."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -145,7 +144,7 @@ class Messages:
             return list(messages.iterate(tx, session_id))
 
     def by_id(self, ids: Sequence[int]) -> list[Message]:
-        """Return messages in the order asked for; missing ones are left out."""
+        """Return messages in the order of `ids`; missing ones are skipped."""
         with self._database.read() as tx:
             return messages.by_id(tx, ids)
 
@@ -167,37 +166,37 @@ class Messages:
             return messages.append(tx, session_id, message, timestamp)
 
     def newest_id(self, session_id: str) -> int:
-        """Return the id of the message stored last in a session; 0 if it has none."""
+        """Return the highest message id of a session; 0 if it has no messages."""
         with self._database.read() as tx:
             return messages.newest_id(tx, session_id)
 
     def undo_exchange(self, session_id: str, *, answer_only: bool = False) -> int:
-        """Take back the last user message and what followed; return how many messages.
+        """Remove the last user message and everything after it; return the number of messages.
 
-        With `answer_only`, the user message stays.
+        With `answer_only`, keep the user message.
         """
         with self._database.write() as tx:
             return undo.undo_exchange(tx, session_id, answer_only=answer_only)
 
 
 class Lineages:
-    """Answers what a session descends from, and adds continuations and branches."""
+    """Shows what a session descends from, and adds continuations and branches."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def tree(self, session_id: str) -> Lineage:
-        """Return the family tree around a session, with typed edges."""
+        """Return the lineage tree around a session, with typed edges."""
         with self._database.read() as tx:
             return lineage.tree(tx, session_id)
 
     def ancestors(self, session_id: str) -> tuple[Session, ...]:
-        """Return the sessions above a session, nearest first."""
+        """Return the ancestors of a session, nearest first."""
         with self._database.read() as tx:
             return lineage.ancestors(tx, session_id)
 
     def members(self, session_id: str) -> tuple[str, ...]:
-        """Return what belongs to a conversation, leaves first: its chain and its sub-agents."""
+        """Return the sessions of a conversation and its sub-agents, leaves first."""
         with self._database.read() as tx:
             session_rows.get(tx, session_id)
             return lineage.members(tx, session_id)
@@ -214,8 +213,8 @@ class Lineages:
     ) -> Session:
         """End a session and return its continuation: the summary, then its last turns.
 
-        Whatever was said after message `summarised_to`, while the summary was being made, is
-        kept word for word. SessionInUse if another process compressed it first or is at work.
+        Messages after `summarised_to`, added while the summary was being written, are kept
+        unchanged. SessionInUse if another process has compressed it or is working on it.
         """
         with self._database.write() as tx:
             return compression.compress(
@@ -236,6 +235,6 @@ class Lineages:
         new_id: str | None = None,
         now: float,
     ) -> Session:
-        """End a session and return a copy of it that goes its own way."""
+        """End a session and return a copy that continues separately."""
         with self._database.write() as tx:
             return branches.branch(tx, session_id, title=title, new_id=new_id, now=now)

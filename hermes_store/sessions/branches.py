@@ -1,4 +1,4 @@
-"""Branching: a copy of a session that goes its own way."""
+"""Branching: a copy of a session that continues separately."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hermes_store.records.session import Session
 from hermes_store.sessions import session_rows, start_child_session, titles
 
 BRANCH_TITLE = "branch"
-"""What the branches of a session without a title are called, as in Hermes Agent."""
+"""The title of branches of an untitled session, as in Hermes Agent."""
 
 
 def branch(
@@ -20,17 +20,17 @@ def branch(
     new_id: str | None = None,
     now: float,
 ) -> Session:
-    """End a session and begin a copy of it that goes its own way.
+    """End a session and start a copy that continues separately.
 
-    One that ended with a compression or a branch keeps that end. Without a title the copy gets
-    the next one of its lineage.
+    A session that ended with a compression or a branch keeps that end. Without a title, the copy
+    gets the next one in its lineage.
     """
     old = session_rows.get(tx, session_id)
     start_child_session.check_moment(now)
     start_child_session.refuse_held(tx, session_id, now)
     turns = start_child_session.turns_of(tx, session_id)
     if not turns:
-        raise InvalidInput(f"Session {session_id} has no messages yet that could be branched off.")
+        raise InvalidInput(f"Session {session_id} has no messages to branch from.")
     if old.ended_at is None or old.end_reason not in ("compression", "branched"):
         start_child_session.end(tx, session_id, "branched", now)
     copied = start_child_session.begin(tx, old, new_id, now, Edge.BRANCH)

@@ -1,15 +1,15 @@
-"""Going on elsewhere: compressing a session into a continuation, branching off, taking back.
+"""Compressing a session into a continuation.
 
-Each is one transaction: a crash leaves the old state or the complete new one.
+This is one transaction: a crash leaves either the old state or the complete new one.
 
-A continuation begins with the summary, as something the user said: servers want a conversation
-to begin with the user, and what it holds is told to the model. A mark in front of it says what
-it is. Copies of the last turns follow with the moments at which they were said; the summary has
-the moment of the first of them, so that it comes first in order of time as well as of ids.
+A continuation begins with the summary as a user message, because servers expect a conversation
+to begin with the user; a mark at its beginning identifies it. Copies of the last turns follow
+with their original timestamps; the summary has the timestamp of the first of them, so that it
+comes first by time as well as by id.
 
-Files of a newer Hermes are split in the same way. It can compact a session in place, but knows
-continuations as well: with compression.in_place off it makes them itself, and it resumes and
-lists them whatever that setting is. So nothing has to be guessed about its own bookkeeping.
+Databases of a newer Hermes are handled in the same way. It can compact a session in place, but
+knows continuations as well: with compression.in_place off it creates them itself, and it resumes
+and lists them either way. So nothing has to be guessed about its own bookkeeping.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ def compress(
     new_id: str | None = None,
     now: float,
 ) -> Session:
-    """End a session and begin its continuation: a summary, then copies of its last turns.
+    """End a session and start its continuation: a summary, then copies of its last turns.
 
-    At least `keep_last` messages are kept, more where a tool's answer would lose its question,
-    and all that came after message `summarised_to`, which the summary cannot know of.
-    SessionInUse if somebody else was faster or is at work on it.
+    At least `keep_last` messages are kept, more where a tool result would lose its call, and all
+    messages after `summarised_to`, which the summary does not cover. SessionInUse if another
+    process has compressed the session or is working on it.
     """
     old = session_rows.get(tx, session_id)
     start_child_session.check_moment(now)
     if not summary.strip():
         raise InvalidInput(f"The summary of session {session_id} is empty; nothing was changed.")
     if keep_last < 0:
-        raise InvalidInput(f"{keep_last} messages cannot be kept; say 0 or more.")
+        raise InvalidInput(f"Cannot keep {keep_last} messages; use 0 or more.")
     start_child_session.refuse_held(tx, session_id, now)
     start_child_session.refuse_continued(tx, old)
     turns = start_child_session.turns_of(tx, session_id)
@@ -54,8 +54,8 @@ def compress(
     kept = turns[cut(turns, keep_last) :]
     if len(kept) == len(turns):
         raise InvalidInput(
-            f"Session {session_id} is too short to be compressed: all of its {len(turns)} "
-            "messages would be kept."
+            f"Session {session_id} is too short to compress: all of its {len(turns)} messages "
+            "would be kept."
         )
     _keep_branches(tx, session_id)
     start_child_session.end(tx, session_id, "compression", now)
@@ -75,21 +75,21 @@ def compress(
 
 
 def cut(turns: Sequence[start_child_session.Turn], keep_last: int) -> int:
-    """Return where the kept turns begin, so that no answer of a tool loses its question."""
+    """Return where the kept turns begin, so that no tool result loses its call."""
     place = max(0, len(turns) - keep_last)
     asked = {call: at for at, turn in enumerate(turns) for call in turn.calls}
     at = len(turns) - 1
     while at >= place:
         turn = turns[at]
         if turn.role == "tool":
-            # Without an id, an answer belongs to what stands before it.
+            # Without an id, a result belongs to the message before it.
             place = min(place, asked.get(turn.answers or "", _before_tools(turns, at)))
         at -= 1
     return place
 
 
 def _before_tools(turns: Sequence[start_child_session.Turn], place: int) -> int:
-    """Return the message that the tools at a place answer, the first of them if there is none."""
+    """Return the position of the message that the tool results at `place` answer, or 0."""
     while place > 0 and turns[place].role == "tool":
         place -= 1
     return place
@@ -101,9 +101,9 @@ def _marked(summary: str) -> str:
 
 
 def _keep_branches(tx: Transaction, session_id: str) -> None:
-    """Write down which children are branches before the end that says so is moved.
+    """Mark the branches of a session before its end time and reason change.
 
-    Older versions tell them only by how and when their parent ended.
+    Older versions recognize them only by how and when their parent ended.
     """
     unmarked = (
         "SELECT s.id FROM sessions s JOIN session_activity a ON a.session_id = s.id "

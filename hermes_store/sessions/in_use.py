@@ -1,4 +1,4 @@
-"""Is somebody working on a session right now?"""
+"""Whether another process is working on a session."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ Read = Callable[[], AbstractContextManager[Transaction]]
 
 
 IN_USE_SECONDS = 300
-"""How long after its last activity a session that has not ended counts as in use."""
+"""How long a session that has not ended counts as in use after its last activity."""
 
 
 def held(tx: Transaction, session_id: str, now: float) -> str | None:
-    """Return the sentence that says which program of a newer Hermes works on a session now."""
+    """Return a sentence that names the newer Hermes process working on a session, or None."""
     holder = _holder(tx, "compression_locks", "session_id", session_id, now)
     if holder is not None:
         return f"Session {session_id} is being compressed by {holder}."
     if "session_turn_leases" in tx.caps.tables:
-        # One lease serves a whole conversation, under the id of its first session.
+        # One lease covers a whole conversation, under the id of its first session.
         root = lineage.chain(tx, session_id)[0]
         holder = _holder(tx, "session_turn_leases", "conversation_id", root, now)
         if holder is not None:
-            return f"Session {session_id} is just being answered by {holder}."
+            return f"Session {session_id} is being answered by {holder}."
     return None
 
 
 def in_use(tx: Transaction, session_id: str, now: float) -> str | None:
-    """Return the sentence that says why a session must not be touched now, None if it may."""
+    """Return a sentence that says why a session counts as in use, or None."""
     reason = held(tx, session_id, now)
     if reason is not None:
         return reason
@@ -48,22 +48,22 @@ def in_use(tx: Transaction, session_id: str, now: float) -> str | None:
 
 
 def refuse_in_use(read: Read, session_ids: Iterable[str], now: float) -> None:
-    """Raise SessionInUse if one of some sessions is in use."""
+    """Raise SessionInUse if one of these sessions is in use."""
     with read() as tx:
         for session_id in session_ids:
             reason = in_use(tx, session_id, now)
             if reason is not None:
-                raise SessionInUse(f"{reason} It was left alone; end it first, or insist.")
+                raise SessionInUse(f"{reason} Nothing was deleted; end it or use 'delete --force'.")
 
 
 def _holder(tx: Transaction, table: str, column: str, session_id: str, now: float) -> str | None:
-    """Return who holds a session by an unexpired row of one of a newer Hermes' tables."""
+    """Return who holds an unexpired lock on a session in a table of a newer Hermes."""
     if table not in tx.caps.tables:
         return None
     known = {row[1] for row in tx.rows(f"PRAGMA table_info({table})")}
     if not {column, "holder", "expires_at"} <= known:
         return None
-    # A lease that was given back stays as a row without a holder.
+    # A released lease remains as a row without a holder.
     holder: str | None = tx.value(
         f"SELECT holder FROM {table} WHERE {column} = ? AND expires_at > ? AND holder <> ''",
         (session_id, now),

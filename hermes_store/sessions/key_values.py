@@ -1,4 +1,4 @@
-"""Small values that all processes of one home share, in `state_meta`."""
+"""Small values in `state_meta`, shared by all processes of one home."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from hermes_store.engines.sqlite.transaction import Transaction
 
 
 def get(tx: Transaction, key: str) -> str | None:
-    """Return a value, or None."""
+    """Return the value of a key, or None."""
     if "state_meta" not in tx.caps.tables:
-        return None  # a file from before it, opened read-only
+        return None  # an older database, opened read-only
     value: str | None = tx.value("SELECT value FROM state_meta WHERE key = ?", (key,))
     return value
 
 
 def put(tx: Transaction, key: str, value: str) -> None:
-    """Keep a value under a key."""
+    """Store a value under a key."""
     tx.run(
         "INSERT INTO state_meta(key, value) VALUES (?, ?) "
         "ON CONFLICT(key) DO UPDATE SET value = excluded.value",
@@ -23,5 +23,5 @@ def put(tx: Transaction, key: str, value: str) -> None:
 
 
 def forget(tx: Transaction, key: str) -> None:
-    """Remove a value, if there is one."""
+    """Remove a key, if it exists."""
     tx.run("DELETE FROM state_meta WHERE key = ?", (key,))

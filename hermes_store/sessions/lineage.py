@@ -1,8 +1,8 @@
-"""What a session descends from: compression chains, ancestors, and the whole family tree.
+"""What a session descends from: compression chains, ancestors, and the whole lineage tree.
 
-The relation `session_activity` knows the edge of every session and the root of its chain; the
-walk down a chain is `CHAIN`. Every walk is bounded or remembers where it has been, so that
-cycles and missing parents in damaged data end it instead of hanging it.
+The relation `session_activity` holds the edge of every session and the root of its chain; `CHAIN`
+walks down a chain. Every walk is bounded or remembers where it has been, so that cycles and
+missing parents in damaged data cannot make it hang.
 """
 
 from __future__ import annotations
@@ -28,16 +28,13 @@ CHAIN = (
     "WITH RECURSIVE chain(root, id) AS (SELECT value, value FROM json_each(?) UNION "
     f"SELECT chain.root, n.id FROM chain {_CONTINUED}) "
 )
-"""The sessions that continue each session of a JSON list: columns `root` and `id`, itself first.
-
-Where a session was continued twice, both continuations are there.
-"""
+"""Each session of a JSON list, then all that continue it: columns `root` and `id`."""
 
 
 def over_chain(what: str, order: str = "") -> str:
-    """Return the SQL for a value over session `s` and what continues it, the rows being `c`.
+    """Return the SQL for a value over session `s` and all that continue it, as rows `c`.
 
-    Few sessions were continued; for all others the walk is spared.
+    Few sessions have a continuation; all others skip the walk.
     """
     return (
         "(WITH RECURSIVE chain(id) AS (SELECT s.id UNION "
@@ -54,7 +51,7 @@ def edge_of(tx: Transaction, session_id: str) -> Edge:
 
 
 def roots(tx: Transaction, session_ids: Iterable[str]) -> dict[str, str]:
-    """Return the root of the chain that each session belongs to, without missing sessions."""
+    """Return the root of each session's chain; missing sessions are left out."""
     rows = tx.rows(
         "SELECT a.session_id, a.root_id FROM json_each(?) wanted "
         "CROSS JOIN session_activity a ON a.session_id = wanted.value",
@@ -64,14 +61,14 @@ def roots(tx: Transaction, session_ids: Iterable[str]) -> dict[str, str]:
 
 
 def chain(tx: Transaction, session_id: str) -> tuple[str, ...]:
-    """Return all sessions of the compression chain that a session belongs to, root first."""
+    """Return all sessions of the compression chain that includes a session, root first."""
     root = roots(tx, [session_id]).get(session_id, session_id)
     rows = tx.rows(f"{CHAIN}SELECT id FROM chain LIMIT {MAX_NODES}", (json.dumps([root]),))
     return tuple(found for (found,) in rows)
 
 
 def compression_tip(tx: Transaction, session_id: str) -> str:
-    """Return the newest continuation of a session, the session itself if there is none."""
+    """Return the newest continuation of a session, or the session itself."""
     rows = tx.rows(
         f"{CHAIN}SELECT s.id, s.parent_session_id, s.started_at FROM chain "
         "CROSS JOIN sessions s ON s.id = chain.id",
@@ -81,7 +78,7 @@ def compression_tip(tx: Transaction, session_id: str) -> str:
 
 
 def tip_of(session_id: str, chain: Iterable[tuple[str, str | None, float]]) -> str:
-    """Return the newest continuation, given id, parent and start of everything in a chain."""
+    """Return the newest continuation, given id, parent and start of each session in a chain."""
     newest: dict[str | None, str] = {}
     for each, parent, _ in sorted(chain, key=lambda row: (row[2], row[0])):
         if each != session_id:
@@ -93,10 +90,10 @@ def tip_of(session_id: str, chain: Iterable[tuple[str, str | None, float]]) -> s
 
 
 def members(tx: Transaction, session_id: str) -> tuple[str, ...]:
-    """Return what a conversation consists of: its compression chain and all its sub-agents.
+    """Return the sessions of a conversation: its compression chain and all its sub-agents.
 
-    Branches are conversations of their own. Leaves come first, so that the ids can be deleted
-    in this order.
+    Branches are separate conversations. Leaves come first, so that the ids can be deleted in
+    this order.
     """
     rows = tx.rows(
         "WITH RECURSIVE member(id) AS (SELECT ? UNION SELECT n.id FROM member "
@@ -109,7 +106,7 @@ def members(tx: Transaction, session_id: str) -> tuple[str, ...]:
 
 
 def resume_target(tx: Transaction, session_id: str) -> str:
-    """Return the session that has the conversation: itself, or the first child with messages."""
+    """Return the session itself if it has messages, or the first child that has them."""
     current = session_id
     seen: set[str] = set()
     for _ in range(MAX_RESUME_HOPS):
@@ -141,13 +138,13 @@ def path_from_root(tx: Transaction, session_id: str) -> tuple[str, ...]:
 
 
 def ancestors(tx: Transaction, session_id: str) -> tuple[Session, ...]:
-    """Return the sessions above a session, nearest first."""
+    """Return the ancestors of a session, nearest first."""
     above = path_from_root(tx, session_id)[:-1]
     return tuple(session_rows.get(tx, found) for found in reversed(above))
 
 
 def tree(tx: Transaction, session_id: str) -> Lineage:
-    """Return the whole tree around a session, from its oldest ancestor down."""
+    """Return the whole lineage tree around a session, from its oldest ancestor down."""
     current = session_rows.get(tx, session_id)
     root_id = path_from_root(tx, session_id)[0]
     found: dict[str, tuple[Session, Edge, int]] = {}
@@ -189,7 +186,7 @@ def _children(tx: Transaction, parent: str) -> list[tuple[Session, Edge]]:
 def _assemble(
     root_id: str, found: dict[str, tuple[Session, Edge, int]], children: dict[str, list[str]]
 ) -> LineageNode:
-    """Build the nodes from the leaves up; a chain may be deeper than Python's recursion."""
+    """Build the nodes from the leaves up; a chain may be deeper than Python's recursion limit."""
     nodes: dict[str, LineageNode] = {}
     for session_id in sorted(found, key=lambda each: -found[each][2]):
         session, kind, depth = found[session_id]

@@ -1,4 +1,4 @@
-"""What a session says: append, replace, read, and turn into a conversation for a model."""
+"""Messages of a session: append, replace, read, and convert into the form a model is sent."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SAID = (
     "codex_reasoning_items",
     "codex_message_items",
 )
-"""The columns of a message, all but whose it is."""
+"""The columns of a message, except its id and its session."""
 _COLUMNS = ("session_id", *SAID)
 _JSON_COLUMNS = ("reasoning_details", "codex_reasoning_items", "codex_message_items")
 _INSERT = f"INSERT INTO messages({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
@@ -54,7 +54,7 @@ _FIELDS = (
     "reasoning",
 )
 
-# Text that a memory provider wove into a turn; a replay must not repeat it.
+# Text that a memory provider inserted into a turn; a replay must not repeat it.
 _RECALLED = (
     re.compile(r"<\s*memory-context\s*>.*?<\s*/\s*memory-context\s*>", re.DOTALL | re.I),
     re.compile(r"\[System note: The following is recalled memory context[^\]]*\]\s*", re.I),
@@ -83,7 +83,7 @@ def insert_row(
 ) -> int:
     """Add a message from the stored form of its columns and return its id.
 
-    For imports: the id may be given, and the counters of the session are left to the caller.
+    For imports: the caller may set the id, and updates the counters of the session.
     """
     _refuse_while_compressing(tx, session_id)
     values = [session_id, *(stored.get(name) for name in _COLUMNS[1:])]
@@ -97,11 +97,11 @@ def insert_row(
 def append(
     tx: Transaction, session_id: str, message: Mapping[str, Any], timestamp: float | None = None
 ) -> int:
-    """Add a message at the end of a session and return its id."""
+    """Add a message to the end of a session and return its id."""
     _refuse_while_compressing(tx, session_id)
     moment = time.time() if timestamp is None else timestamp
     if not isfinite(moment):
-        raise InvalidInput(f"{moment} is no moment at which something can be said.")
+        raise InvalidInput(f"{moment} is not a valid timestamp for a message.")
     message_id = _insert(tx, session_id, message, moment)
     tx.run(
         "UPDATE sessions SET message_count = COALESCE(message_count, 0) + 1, "
@@ -112,7 +112,7 @@ def append(
 
 
 def _refuse_while_compressing(tx: Transaction, session_id: str) -> None:
-    """Newer Hermes locks a session while it compresses it; a message then would be lost."""
+    """A newer Hermes locks a session while compressing it; messages added then would be lost."""
     if "compression_locks" not in tx.caps.tables:
         return
     holder = tx.value(
@@ -126,12 +126,12 @@ def _refuse_while_compressing(tx: Transaction, session_id: str) -> None:
 
 
 def replace(tx: Transaction, session_id: str, messages: Sequence[Mapping[str, Any]]) -> None:
-    """Put other messages in the place of all of a session's."""
+    """Replace all messages of a session."""
     _refuse_while_compressing(tx, session_id)
     tx.run("DELETE FROM messages WHERE session_id = ?", (session_id,))
     now = time.time()
     for place, message in enumerate(messages):
-        # A microsecond apart, so that order by time is the order given.
+        # A microsecond apart, so that ordering by time keeps the given order.
         _insert(tx, session_id, message, now + place * 1e-6)
     tx.run(
         "UPDATE sessions SET message_count = ?, tool_call_count = ? WHERE id = ?",
@@ -140,21 +140,21 @@ def replace(tx: Transaction, session_id: str, messages: Sequence[Mapping[str, An
 
 
 def clear(tx: Transaction, session_id: str) -> None:
-    """Remove a session's messages and keep the session."""
+    """Remove all messages of a session but keep the session."""
     replace(tx, session_id, ())
 
 
 ALL = "1"
-"""The condition that every message meets."""
+"""The SQL condition that is true for every message."""
 
 
 def visible(tx: Transaction, alias: str = "m") -> str:
-    """Return the SQL condition for messages that are part of the conversation now."""
+    """Return the SQL condition for messages that are currently part of the conversation."""
     return shown_messages(tx.caps, alias)
 
 
 def findable(tx: Transaction, alias: str = "m") -> str:
-    """Return the SQL condition for messages that search may show: also summarised ones."""
+    """Return the SQL condition for messages that search may show, including summarized ones."""
     conditions = []
     if tx.caps.has_message("active"):
         compacted = f" OR {alias}.compacted = 1" if tx.caps.has_message("compacted") else ""
@@ -165,7 +165,7 @@ def findable(tx: Transaction, alias: str = "m") -> str:
 
 
 def iterate(tx: Transaction, session_id: str, *, after_id: int = 0) -> Iterator[Message]:
-    """Yield a session's messages in order, as they are read."""
+    """Yield the messages of a session in order as they are read."""
     found = tx.rows(
         f"SELECT {_selected(tx)} FROM messages m WHERE m.session_id = ? AND m.id > ? "
         f"AND {visible(tx)} ORDER BY m.id",
@@ -175,7 +175,7 @@ def iterate(tx: Transaction, session_id: str, *, after_id: int = 0) -> Iterator[
 
 
 def with_ids(tx: Transaction, ids: Sequence[int]) -> Iterator[Message]:
-    """Yield the messages with some ids, in no particular order."""
+    """Yield the messages with these ids, in no particular order."""
     found = tx.rows(
         f"SELECT {_selected(tx)} FROM json_each(?) wanted "
         "CROSS JOIN messages m ON m.id = wanted.value",
@@ -199,7 +199,7 @@ def _message(row: tuple[Any, ...]) -> Message:
 def iterate_rows(
     tx: Transaction, session_id: str, *, after_id: int = 0
 ) -> Generator[dict[str, Any], None, None]:
-    """Yield all columns of a session's messages as they are read, content and calls decoded."""
+    """Yield all columns of a session's messages as they are read, with JSON decoded."""
     present = tx.caps.message_columns
     missing = [column.name for column in MESSAGE_COLUMNS if column.name not in present]
     names = (*present, *missing)
@@ -218,7 +218,7 @@ def iterate_rows(
 
 
 def rows(tx: Transaction, session_id: str) -> list[dict[str, Any]]:
-    """Return all columns of a session's messages, content and tool calls decoded."""
+    """Return all columns of a session's messages, with content and tool calls decoded."""
     return list(iterate_rows(tx, session_id))
 
 
@@ -227,8 +227,8 @@ def conversation(
 ) -> list[dict[str, Any]]:
     """Return a session's messages in the form a chat model is sent.
 
-    With ancestors, what was said in the sessions it grew out of is part of it, all in the order
-    it was written; a user message that was repeated at the seam appears once.
+    With ancestors, it includes the messages of the sessions it descends from, all in the order
+    they were written; a user message repeated where two sessions meet appears once.
     """
     ids = lineage.path_from_root(tx, session_id) if include_ancestors else (session_id,)
     found = [message for segment in ids for message in rows(tx, segment)]
@@ -264,7 +264,7 @@ def _replayed(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_repeated(before: Sequence[Mapping[str, Any]], message: Mapping[str, Any]) -> bool:
-    """Tell whether a user message stands already since the last answer."""
+    """Return whether the same user message already appears after the last answer."""
     text = message["content"]
     if message["role"] != "user" or not isinstance(text, str) or not text:
         return False
@@ -277,18 +277,18 @@ def _is_repeated(before: Sequence[Mapping[str, Any]], message: Mapping[str, Any]
 
 
 def count(tx: Transaction, session_id: str | None = None) -> int:
-    """Return how many messages there are, all or of one session."""
+    """Return the number of messages, in total or in one session."""
     if session_id is None:
         return int(tx.value("SELECT COUNT(*) FROM messages"))
     return int(tx.value("SELECT COUNT(*) FROM messages WHERE session_id = ?", (session_id,)))
 
 
 def newest_id(tx: Transaction, session_id: str) -> int:
-    """Return the highest message id of a session, 0 for a silent one."""
+    """Return the highest message id of a session; 0 if it has no messages."""
     return int(tx.value("SELECT MAX(id) FROM messages WHERE session_id = ?", (session_id,)) or 0)
 
 
 def by_id(tx: Transaction, ids: Sequence[int]) -> list[Message]:
-    """Return messages in the order asked for; what is gone is left out."""
+    """Return messages in the order of `ids`; missing ones are skipped."""
     found = {message.id: message for message in with_ids(tx, ids)}
     return [found[each] for each in ids if each in found]

@@ -1,4 +1,4 @@
-"""What a session is: create, end, reopen, count tokens, find by id."""
+"""Session rows: create, end, reopen, count tokens, find by id."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.session import Session
 from hermes_store.records.sources import of_source
 
-# The columns a Session is made of, in its field order; a file may lack some of them.
+# The columns of a Session in field order; a database may lack some of them.
 _FIELDS = (
     "id",
     "source",
@@ -47,7 +47,7 @@ _FIELDS = (
 )
 _COUNTERS = frozenset(name for name in _FIELDS if name.endswith(("_count", "_tokens")))
 
-# Marks that newer Hermes versions read to tell children apart.
+# Markers that newer Hermes versions read to tell children apart.
 _MARKERS = {Edge.BRANCH: "_branched_from", Edge.AGENT: "_delegate_from"}
 
 
@@ -58,7 +58,7 @@ def new_session_id(now: float | None = None) -> str:
 
 
 def columns(tx: Transaction, alias: str) -> str:
-    """Return the select list for `from_row`: what the file lacks is NULL."""
+    """Return the select list for `from_row`; columns that the database lacks are NULL."""
     present = tx.caps.session_columns
     return ", ".join(f"{alias}.{name}" if name in present else "NULL" for name in _FIELDS)
 
@@ -67,7 +67,7 @@ WIDTH = len(_FIELDS)
 
 
 def from_row(row: tuple[Any, ...]) -> Session:
-    """Make a Session of the first columns of a row selected with `columns`."""
+    """Build a Session from the first columns of a row selected with `columns`."""
     values = dict(zip(_FIELDS, row, strict=False))
     for name in _COUNTERS:
         values[name] = values[name] or 0
@@ -84,7 +84,7 @@ def find(tx: Transaction, session_id: str) -> Session | None:
 
 
 def get(tx: Transaction, session_id: str) -> Session:
-    """Return a session by its exact id; SessionNotFound if there is none."""
+    """Return a session by its exact id, or raise SessionNotFound."""
     found = find(tx, session_id)
     if found is None:
         raise SessionNotFound(session_id)
@@ -92,10 +92,10 @@ def get(tx: Transaction, session_id: str) -> Session:
 
 
 def all_columns(tx: Transaction, alias: str) -> tuple[tuple[str, ...], str]:
-    """Return every column name of `sessions` and its select list.
+    """Return every column name of `sessions`, and their select list.
 
-    What an old file lacks is NULL. Newer files keep each system prompt once, by hash; it is
-    put back in its place.
+    Columns that an old database lacks are NULL. Newer ones store each system prompt once, by
+    hash; it is filled in here.
     """
     present = tx.caps.session_columns
     missing = [column.name for column in SESSION_COLUMNS if column.name not in present]
@@ -116,13 +116,13 @@ def row(tx: Transaction, session_id: str) -> dict[str, Any] | None:
 
 
 def exists(tx: Transaction, session_id: str) -> bool:
-    """Tell whether a session has this exact id."""
+    """Return whether a session has this exact id."""
     return tx.one("SELECT 1 FROM sessions WHERE id = ?", (session_id,)) is not None
 
 
 def with_prefix(tx: Transaction, prefix: str, limit: int = 6) -> tuple[str, ...]:
     """Return the newest ids that begin with a prefix."""
-    # GLOB is case-sensitive and uses the primary key; its wildcards are taken literally here.
+    # GLOB is case-sensitive and uses the primary key; its wildcards are escaped.
     literal = "".join(f"[{char}]" if char in "*?[" else char for char in prefix)
     found = tx.rows(
         "SELECT id FROM sessions WHERE id GLOB ? ORDER BY started_at DESC LIMIT ?",
@@ -132,7 +132,7 @@ def with_prefix(tx: Transaction, prefix: str, limit: int = 6) -> tuple[str, ...]
 
 
 def resolve_id(tx: Transaction, wanted: str) -> str:
-    """Return the id that is `wanted` or begins with it; raise if none or several do."""
+    """Return the id that equals or begins with `wanted`; raise if none or several match."""
     if wanted and exists(tx, wanted):
         return wanted
     candidates = with_prefix(tx, wanted) if wanted else ()
@@ -156,18 +156,18 @@ def create(
     edge: Edge | None = None,
     started_at: float | None = None,
 ) -> bool:
-    """Add a session; one that is there already stays as it is. Tell whether it was added.
+    """Add a session unless it exists already; return whether it was added.
 
-    `edge` says how it hangs on its parent, so that newer Hermes versions list it rightly.
+    `edge` tells newer Hermes versions how it relates to its parent, so that they list it correctly.
     """
     if not session_id:
-        raise InvalidInput("A session needs an id; use new_session_id().")
+        raise InvalidInput("A session needs an id; create one with new_session_id().")
     if not isinstance(source, str):
         raise InvalidInput("A session needs a source, such as 'cli'.")
     if model_config is not None and not isinstance(model_config, dict):
         raise InvalidInput("model_config must be a dictionary or None.")
     if started_at is not None and not isfinite(started_at):
-        raise InvalidInput(f"{started_at} is no moment at which a session can start.")
+        raise InvalidInput(f"{started_at} is not a valid start time for a session.")
     config = dict(model_config or {})
     marker = _MARKERS.get(edge) if edge else None
     if marker and parent_session_id:
@@ -193,7 +193,7 @@ def create(
 
 
 def end(tx: Transaction, session_id: str, reason: str, ended_at: float | None = None) -> None:
-    """End a session, now unless a moment is given; the first reason stays."""
+    """End a session, by default now; one that has already ended keeps its end."""
     tx.run(
         "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE id = ? AND ended_at IS NULL",
         (time.time() if ended_at is None else ended_at, reason, session_id),
@@ -201,12 +201,12 @@ def end(tx: Transaction, session_id: str, reason: str, ended_at: float | None = 
 
 
 def reopen(tx: Transaction, session_id: str) -> None:
-    """Make an ended session a live one again."""
+    """Clear the end of a session."""
     tx.run("UPDATE sessions SET ended_at = NULL, end_reason = NULL WHERE id = ?", (session_id,))
 
 
 def set_system_prompt(tx: Transaction, session_id: str, prompt: str) -> None:
-    """Keep the system prompt a session was run with."""
+    """Store the system prompt of a session."""
     unhash = ", system_prompt_hash = NULL" if tx.caps.has_session("system_prompt_hash") else ""
     tx.run(f"UPDATE sessions SET system_prompt = ?{unhash} WHERE id = ?", (prompt, session_id))
 
@@ -250,7 +250,7 @@ def add_usage(
 
 
 def _add_model_usage(tx: Transaction, session_id: str, usage: dict[str, Any]) -> None:
-    """Keep the per-model totals of newer files in step."""
+    """Update the per-model totals of newer databases."""
     model = usage.get("model") or tx.value("SELECT model FROM sessions WHERE id = ?", (session_id,))
     if not model:
         return
@@ -275,7 +275,7 @@ def _add_model_usage(tx: Transaction, session_id: str, usage: dict[str, Any]) ->
 
 
 def count(tx: Transaction, source: str | None = None) -> int:
-    """Return how many sessions there are, all or of one source."""
+    """Return the number of sessions, in total or from one source."""
     if source is None:
         return int(tx.value("SELECT COUNT(*) FROM sessions"))
     condition, names = of_source("source", source)

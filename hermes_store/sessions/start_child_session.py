@@ -1,7 +1,7 @@
-"""What a session is followed by: beginning the session that comes after another one.
+"""Starting the session that follows another one.
 
-Compressing and branching share this: which messages belong together, what the new session takes
-over from the old one, and when a session must be left alone.
+Compressing and branching share this: which messages belong together, what the new session
+inherits from the old one, and when a session must not be touched.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from hermes_store.sessions import in_use, lineage, messages, session_rows
 _MARKERS = ("_branched_from", "_delegate_from", "_reset_from")
 
 
-# Of newer files. What belongs to a chat of a platform stays with the conversation; a branch is
-# another conversation and takes only the place of work along.
+# Columns of newer databases. A continuation stays in the same chat of its platform; a branch is
+# another conversation and inherits only the working directory.
 PLACE = ("cwd", "git_branch", "git_repo_root", "profile_name")
 
 
@@ -51,39 +51,39 @@ _COPIED = (
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What must be known of a message to tell which ones belong together."""
+    """What it takes to tell which messages belong together."""
 
     message_id: int
     role: str
     timestamp: float
     answers: str | None = None
-    """The call that a tool's message answers."""
+    """The call that a tool result answers."""
     calls: frozenset[str] = frozenset()
     number_of_calls: int = 0
 
 
 def check_moment(now: float) -> None:
     if not isfinite(now):
-        raise InvalidInput(f"{now} is no moment at which a session can go on.")
+        raise InvalidInput(f"{now} is not a valid time to continue a session.")
 
 
 def refuse_held(tx: Transaction, session_id: str, now: float) -> None:
     reason = in_use.held(tx, session_id, now)
     if reason is not None:
-        raise SessionInUse(f"{reason} It was left alone; try again in a moment.")
+        raise SessionInUse(f"{reason} Nothing was changed; try again in a moment.")
 
 
 def refuse_continued(tx: Transaction, session: Session) -> None:
-    """Refuse a session that somebody compressed; inside a write, this decides a race."""
+    """Refuse a session that was compressed; inside a write, this decides a race."""
     if session.ended_at is None or session.end_reason != "compression":
         return
     tip = lineage.compression_tip(tx, session.id)
-    where = f"It goes on in {tip}; resume that one." if tip != session.id else "Reopen it first."
-    raise SessionInUse(f"Session {session.id} was compressed already. {where}")
+    where = f"It continues in {tip}; resume that one." if tip != session.id else "Reopen it first."
+    raise SessionInUse(f"Session {session.id} has already been compressed. {where}")
 
 
 def turns_of(tx: Transaction, session_id: str, first: int = 0) -> list[Turn]:
-    """Return the messages that a model is sent from one on, also those that no screen shows."""
+    """Return the messages sent to a model from an id on, including those hidden on screen."""
     alive = "COALESCE(m.active, 1) = 1" if tx.caps.has_message("active") else messages.ALL
     rows = tx.rows(
         "SELECT m.id, m.role, m.timestamp, m.tool_call_id, m.tool_calls FROM messages m "
@@ -100,14 +100,14 @@ def _turn(message_id: int, role: str, moment: float, answers: str | None, calls:
 
 
 def end(tx: Transaction, session_id: str, reason: str, now: float) -> None:
-    """End a session for a new reason, whether it had ended before or not."""
+    """End a session for a new reason, even if it has already ended."""
     tx.run(
         "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE id = ?", (now, reason, session_id)
     )
 
 
 def begin(tx: Transaction, old: Session, new_id: str | None, now: float, edge: Edge | None) -> str:
-    """Add the session that comes after another one and return its id."""
+    """Add the session that follows another one and return its id."""
     session_id = new_id or session_rows.new_session_id(now)
     config = {
         name: value for name, value in (old.model_config or {}).items() if name not in _MARKERS
@@ -124,12 +124,12 @@ def begin(tx: Transaction, old: Session, new_id: str | None, now: float, edge: E
         started_at=now,
     )
     if not added:
-        raise InvalidInput(f"There is a session {session_id} already. Choose another id.")
+        raise InvalidInput(f"Session {session_id} already exists. Choose another id.")
     return session_id
 
 
 def inherit(tx: Transaction, old_id: str, new_id: str, columns: Sequence[str]) -> None:
-    """Copy those of some columns that the file has."""
+    """Copy these columns to the new session, as far as the database has them."""
     present = [name for name in columns if tx.caps.has_session(name)]
     changes = ", ".join(f"{name} = (SELECT {name} FROM sessions WHERE id = ?2)" for name in present)
     tx.run(f"UPDATE sessions SET {changes} WHERE id = ?1", (new_id, old_id))

@@ -1,8 +1,8 @@
-"""What a session is called: the rules for titles, numbers in a lineage, finding by name.
+"""Titles: what is allowed, numbering in a lineage, finding a session by title.
 
-Where this store differs from real Hermes on purpose: joined emoji keep their joiners, only a
-number counts as a continuation ("proj #notes" is a title of its own), and a title of full
-length can still be continued.
+Deliberate differences from Hermes Agent: joined emoji keep their joiners, only a number counts
+as a continuation ("proj #notes" is a separate title), and a title of full length can still be
+continued.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _INVISIBLE = re.compile(
     "[\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffc\ufff9-\ufffb]"
 )
-# A joiner counts only between two halves of one emoji, the first of which may be followed by
-# a colour or a variation selector; anywhere else it is an invisible character like the others.
+# A joiner is kept only between two halves of one emoji, the first of which may be followed by
+# a color or a variation selector; elsewhere it is just another invisible character.
 _EMOJI = "[\u2190-\u2bff\u3030\u303d\U0001f000-\U0001faff]"
 _STRAY_JOINER = re.compile(
     f"(?<!{_EMOJI})(?<![\ufe0f\U0001f3fb-\U0001f3ff])\u200d|\u200d(?!{_EMOJI})"
 )
-# More digits are an order or a phone number; eight always fit behind a shortened base.
+# More digits are an order or phone number; eight always fit after a shortened base.
 _NUMBERED = re.compile(r"^(?P<base>.*?) #(?P<number>[0-9]{1,8})$", re.DOTALL)
 
 
 def sanitize(title: str | None) -> str | None:
-    """Return a title as it may be stored, None for an empty one; TitleTooLong if it is."""
+    """Return a title as it will be stored, None for an empty one; may raise TitleTooLong."""
     if not title:
         return None
     clean = _INVISIBLE.sub("", _CONTROLS.sub("", storable(title)))
@@ -47,7 +47,7 @@ def sanitize(title: str | None) -> str | None:
 
 
 def split(title: str) -> tuple[str, int]:
-    """Split "name #3" into its base and number; a title without number is number 1."""
+    """Split "name #3" into its base and number; a title without a number is number 1."""
     match = _NUMBERED.match(title)
     if match is None:
         return title, 1
@@ -55,16 +55,16 @@ def split(title: str) -> tuple[str, int]:
 
 
 def numbered(base: str, number: int) -> str:
-    """Return the title of a continuation, the base shortened where the number needs the room."""
+    """Return the title of a continuation, with the base shortened to fit the number."""
     if number < 2:
         return base[:MAX_LENGTH]
     ending = f" #{number}"
-    # The cut may fall inside a joined emoji and leave a joiner that joins nothing.
+    # The cut may fall inside a joined emoji and leave a stray joiner.
     return _STRAY_JOINER.sub("", base[: MAX_LENGTH - len(ending)]).rstrip() + ending
 
 
 def assign(tx: Transaction, session_id: str, title: str | None) -> bool:
-    """Give a session a title, or none; tell whether there is such a session."""
+    """Set or, with None, remove the title of a session; return whether the session exists."""
     clean = sanitize(title)
     if clean is not None:
         holder = holder_of(tx, clean)
@@ -77,13 +77,13 @@ def assign(tx: Transaction, session_id: str, title: str | None) -> bool:
 
 
 def holder_of(tx: Transaction, title: str) -> str | None:
-    """Return the id of the session with exactly this title."""
+    """Return the id of the session with exactly this title, or None."""
     found: str | None = tx.value("SELECT id FROM sessions WHERE title = ?", (title,))
     return found
 
 
 def find(tx: Transaction, title: str) -> Session | None:
-    """Return the session with exactly this title."""
+    """Return the session with exactly this title, or None."""
     holder = holder_of(tx, title)
     return None if holder is None else session_rows.find(tx, holder)
 
@@ -91,9 +91,9 @@ def find(tx: Transaction, title: str) -> Session | None:
 def _continuations(tx: Transaction, base: str) -> list[tuple[str, str, int]]:
     """Return id, title and number of every "base #N", newest session first.
 
-    The comparison ignores the case of ASCII letters, as people do when they type a name.
+    The comparison ignores the case of ASCII letters, as users do when they type a name.
     """
-    # A long base is cut to make room for its number; compare on what surely remains of it.
+    # A long base is cut to make room for its number; compare only what always remains.
     stem = base[: MAX_LENGTH - 10]
     pattern = re.sub(r"([\\%_])", r"\\\1", stem) + "% #%"
     exact = re.sub(r"([\\%_])", r"\\\1", stem) + " #%"
@@ -111,7 +111,7 @@ def _continuations(tx: Transaction, base: str) -> list[tuple[str, str, int]]:
 
 
 def resolve(tx: Transaction, title: str) -> str | None:
-    """Return the session a person means by a title: its newest continuation, or itself."""
+    """Return the session that the user means by a title: its newest continuation, or itself."""
     continuations = _continuations(tx, title)
     if continuations:
         return continuations[0][0]
@@ -128,7 +128,7 @@ def next_in_lineage(tx: Transaction, title: str) -> str:
 
 
 def assign_if_untitled(tx: Transaction, session_id: str, title: str) -> str | None:
-    """Give a session a title unless it has one, numbered if another session has it; return it."""
+    """Set the title of an untitled session, numbered if it is taken; return it, or None."""
     wanted = sanitize(title)
     session = session_rows.find(tx, session_id)
     if wanted is None or session is None or session.title:

@@ -1,4 +1,4 @@
-"""Taking back the last exchange of a session."""
+"""Undoing the last exchange of a session."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hermes_store.sessions import lineage, messages, session_rows, start_child_s
 
 
 def undo_exchange(tx: Transaction, session_id: str, *, answer_only: bool = False) -> int:
-    """Take back the last thing the user said and all that followed; return how many messages.
+    """Remove the last user message and everything after it; return the number of messages.
 
-    With `answer_only`, only what followed. Newer files keep such messages, marked as rewound.
+    With `answer_only`, keep the user message. Newer databases keep the rows, marked as rewound.
     """
     session = session_rows.get(tx, session_id)
     start_child_session.refuse_held(tx, session_id, time.time())
@@ -24,7 +24,7 @@ def undo_exchange(tx: Transaction, session_id: str, *, answer_only: bool = False
         (session_id,),
     )
     if last is None or _is_summary(tx, session_id, last):
-        raise InvalidInput(f"Session {session_id} has nothing left that could be taken back.")
+        raise InvalidInput(f"Session {session_id} has nothing left to undo.")
     first = last + 1 if answer_only else last
     gone = start_child_session.turns_of(tx, session_id, first)
     if tx.caps.has_message("active"):
@@ -40,7 +40,7 @@ def undo_exchange(tx: Transaction, session_id: str, *, answer_only: bool = False
 
 
 def _rewind(tx: Transaction, session_id: str, first: int) -> None:
-    """Mark messages as rewound; they are still there, so newer Hermes counts them as before."""
+    """Mark messages as rewound; the rows remain, so a newer Hermes counts them as before."""
     tx.run(
         "UPDATE messages SET active = 0 WHERE session_id = ? AND id >= ? "
         "AND COALESCE(active, 1) = 1",
@@ -54,7 +54,7 @@ def _rewind(tx: Transaction, session_id: str, first: int) -> None:
 
 
 def _is_summary(tx: Transaction, session_id: str, message_id: int) -> bool:
-    """Tell whether a message is what a continuation has left of the session before."""
+    """Return whether a message is the summary that a continuation begins with."""
     row = tx.one(
         "SELECT (SELECT MIN(id) FROM messages WHERE session_id = m.session_id), m.content "
         "FROM messages m WHERE m.id = ?",

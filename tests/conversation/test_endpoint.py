@@ -59,7 +59,7 @@ def test_a_model_as_the_agent_writes_it(text: str, wanted: str) -> None:
     ("text", "sentence"),
     [
         ("model: 5", "line 1: model must be text, not 5"),
-        ("model: [a]", "line 1: model must hold settings of its own"),
+        ("model: [a]", "line 1: model must be a section of settings"),
         ("model: {timeout: soon}", "line 1: model.timeout must be a whole number"),
         ("model: {timeout: 0}", "line 1: model.timeout must be at least 1"),
         ("compression: {threshold: half}", "line 1: compression.threshold must be a number"),
@@ -67,7 +67,7 @@ def test_a_model_as_the_agent_writes_it(text: str, wanted: str) -> None:
         ("compression: {threshold: .nan}", "line 1: compression.threshold must be a number"),
         ("compression: {threshold: 50}", "line 1: compression.threshold must be at most 1"),
         ("compression: {threshold: -0.5}", "line 1: compression.threshold must be at least 0.01"),
-        ("compression: 5", "line 1: compression must hold settings"),
+        ("compression: 5", "line 1: compression must be a section of settings"),
     ],
 )
 def test_wrong_values_are_refused(text: str, sentence: str) -> None:

@@ -153,7 +153,7 @@ def test_a_file_in_use_for_too_long(
     monkeypatch.setattr("hermes_store.engines.sqlite.sqlite_file.MAX_TRIES", 1)
     with raw(path) as holder:
         holder.execute("BEGIN IMMEDIATE")
-        _fail(errors.DatabaseLocked, lambda: db.create_session("a", "cli"), str(path), "try again")
+        _fail(errors.DatabaseLocked, lambda: db.create_session("a", "cli"), str(path), "Try again")
         assert db.session_count() == 0
     db.create_session("a", "cli")
     assert db.session_count() == 1

@@ -110,7 +110,7 @@ def test_nothing_said_is_the_default(text: str) -> None:
         ("auto_prune:", "line 3: sessions.auto_prune must be true or false"),
         ("synchronous: off", "line 3: sessions.synchronous must be text"),
         ("synchronous: never", "line 3: sessions.synchronous must be 'full' or 'normal'"),
-        ("retention_days: 2024-13-99", "line 3: sessions.retention_days has a value"),
+        ("retention_days: 2024-13-99", "line 3: sessions.retention_days has an invalid value"),
     ],
 )
 def test_a_wrong_value_names_its_key_and_line(value: str, wanted: str) -> None:
@@ -121,7 +121,7 @@ def test_a_wrong_value_names_its_key_and_line(value: str, wanted: str) -> None:
 
 
 def test_a_section_must_hold_settings() -> None:
-    with pytest.raises(ConfigError, match="line 2: sessions must hold settings"):
+    with pytest.raises(ConfigError, match="line 2: sessions must be a section of settings"):
         parse("a: 1\nsessions: 5\n", FILE)
     with pytest.raises(ConfigError, match="'sessions:'"):
         parse("just words", FILE)
@@ -145,7 +145,7 @@ def test_variables_are_filled_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MODE", "normal")
     monkeypatch.delenv("NOT_THERE", raising=False)
     assert parse("sessions: {synchronous: '${MODE}'}", FILE).sessions.synchronous == "normal"
-    with pytest.raises(ConfigError, match=r"sessions.synchronous names \$\{NOT_THERE\}"):
+    with pytest.raises(ConfigError, match=r"sessions.synchronous refers to \$\{NOT_THERE\}"):
         parse("sessions: {synchronous: '${NOT_THERE}'}", FILE)
 
 

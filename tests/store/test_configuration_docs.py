@@ -1,6 +1,6 @@
-"""docs/configuration.md is made from the settings themselves; this keeps the two the same.
+"""docs/configuration.md is generated from the settings; these tests keep the two in step.
 
-After a change to hermes_store/config.py write the page anew with
+After a change to hermes_store/config/settings.py, regenerate the page with
 
     .venv/bin/python -m tests.store.test_configuration_docs
 """
@@ -23,8 +23,8 @@ _KINDS = {
     int: "whole number",
     float: "number",
     str: "text",
-    tuple: "list of texts",
-    Mapping: "pairs of texts",
+    tuple: "list of text values",
+    Mapping: "pairs of text values",
 }
 
 _NUMBERS = (int, float)
@@ -32,23 +32,23 @@ _NUMBERS = (int, float)
 _OPENING = """\
 # Configuration
 
-<!-- Made from hermes_store/config.py by tests/store/test_configuration_docs.py; edit that. -->
+<!-- Generated from hermes_store/config/settings.py by tests/store/test_configuration_docs.py. -->
 
-Settings live in `config.yaml` in the home folder: `$HERMES_HOME`, by default `~/.hermes`. It is
-the same file that Hermes Agent reads. Only the keys below are looked at; all others are left
-alone, and the file is never written to. Without the file, or without a key, the default holds.
+Settings live in `config.yaml` in the home folder: `$HERMES_HOME`, by default `~/.hermes`. Hermes
+Agent reads the same file. Hermes Sessions reads only the keys below, ignores all others, and never
+writes to the file. A missing file or key means the default.
 
-A wrong value is refused, never guessed at. The error names the file, the line and the key:
+An invalid value is an error, never a guess. The message names the file, the line and the key:
 
 ```
 ~/.hermes/config.yaml, line 3: sessions.retention_days must be a whole number, not 'ninety'.
 ```
 
-A text may name an environment variable as `${NAME}`; one that is not set is an error. In `model`
-it is one only when a chat begins, and the variables of the `.env` file in the home folder count
-there too.
+Text can refer to an environment variable as `${NAME}`; one that is not set is an error. In
+`model`, variables are expanded only when a chat starts, and can also come from the `.env` file in
+the home folder.
 
-Programs read the settings with `load_config()` and hand them on:
+Programs read the settings with `load_config()` and pass them on:
 
 ```python
 from hermes_store import SessionDB, load_config
@@ -57,9 +57,9 @@ with SessionDB() as db:
     report = db.store.upkeep.auto_prune(load_config())
 ```
 
-`Store.at_home()` opens the database of a home as its settings say. `hermes sessions config show`
-prints all settings and their values, `hermes sessions config check` points at names that look
-misspelt.
+`Store.at_home()` opens the database of a home folder with its settings.
+`hermes sessions config show` prints all settings and their values; `hermes sessions config check`
+points out keys that look misspelled.
 """
 
 _CLOSING = """\
@@ -77,7 +77,7 @@ def _plain(value: Any) -> Any:
 
 
 def _value(setting: Field[Any]) -> Any:
-    """Return the default of a setting, which for pairs is made anew each time."""
+    """Return the default of a setting; mappings come from a factory."""
     factory = setting.default_factory
     return setting.default if factory is MISSING else factory()
 
@@ -95,7 +95,7 @@ def _allowed(kind: Any, rules: Any) -> str:
     if kind in _NUMBERS and rules["least"]:
         return f"{_KINDS[kind]}, at least {rules['least']}"
     if get_origin(kind) is Mapping and is_dataclass(get_args(kind)[1]):
-        return "a name and settings for each"
+        return "settings for each name"
     return _KINDS[get_origin(kind) or kind]
 
 
@@ -120,12 +120,12 @@ def _rows(section: str, kind: Any) -> Iterator[str]:
 
 
 def _above(kind: Any) -> Iterator[str]:
-    """Yield the remark on settings that the agent has elsewhere in the file."""
+    """Yield the note on settings that may also be at the top level of the file."""
     names = [f"`{key_of(setting)}`" for setting in fields(kind) if setting.metadata["also_above"]]
     if names:
         yield (
-            f"{', '.join(names[:-1])} and {names[-1]} may also stand at the top of the file, where "
-            "Hermes Agent has such settings. What the section says counts first.\n"
+            f"{', '.join(names[:-1])} and {names[-1]} can also be set at the top level of the "
+            "file, as in Hermes Agent. Values in this section take precedence.\n"
         )
 
 
@@ -149,7 +149,7 @@ def _lines() -> Iterator[str]:
 
 
 def example() -> str:
-    """Return a config.yaml that says what is so anyway."""
+    """Return a config.yaml that sets every default."""
     document = {
         name: {key_of(setting): _plain(_value(setting)) for setting in fields(kind)}
         for name, kind in _sections()
@@ -158,7 +158,6 @@ def example() -> str:
 
 
 def render() -> str:
-    """Return the page."""
     return "\n".join(_lines())
 
 

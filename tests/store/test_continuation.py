@@ -178,7 +178,7 @@ def test_a_continued_branch_is_a_continuation(db: SessionDB) -> None:
         ({"keep_last": 7}, "all of its 7 messages"),
         ({"keep_last": 6}, "all of its 7 messages"),
         ({"new_id": "old"}, "already"),
-        ({"now": float("nan")}, "no moment"),
+        ({"now": float("nan")}, "not a valid time"),
     ],
 )
 def test_what_cannot_be_is_refused(db: SessionDB, change: dict[str, Any], said: str) -> None:
@@ -199,9 +199,9 @@ def test_what_cannot_be_is_refused(db: SessionDB, change: dict[str, Any], said: 
 def test_a_session_is_compressed_once(db: SessionDB) -> None:
     _talk(db)
     continued = db.store.lineage.compress("old", summary="s", keep_last=2, now=NOW)
-    with pytest.raises(SessionInUse, match=f"goes on in {continued.id}"):
+    with pytest.raises(SessionInUse, match=f"continues in {continued.id}"):
         db.store.lineage.compress("old", summary="s", keep_last=2, now=NOW + 1)
-    with pytest.raises(SessionInUse, match="compressed already"):
+    with pytest.raises(SessionInUse, match="already been compressed"):
         db.store.messages.undo_exchange("old")
     assert db.session_count() == 2
 
@@ -262,7 +262,7 @@ def test_of_many_processes_one_wins(db: SessionDB, path: Path, round_: int) -> N
     won = [end.split()[1] for end in ends if end.startswith("won")]
     lost = [end for end in ends if end.startswith("lost")]
     assert len(won) == 1 and len(lost) == 4
-    assert all(f"goes on in {won[0]}" in end for end in lost)
+    assert all(f"continues in {won[0]}" in end for end in lost)
     assert db.session_count() == 2
     assert db.store.sessions.find_to_resume("my project").id == won[0]
     _assert_counted(db, won[0])
@@ -369,7 +369,7 @@ def test_a_branch_that_cannot_be_changes_nothing(db: SessionDB) -> None:
     db.store.sessions.start("empty", "cli")
     with pytest.raises(TitleTaken):
         db.store.lineage.branch("old", title="taken", now=NOW)
-    with pytest.raises(InvalidInput, match="no messages yet"):
+    with pytest.raises(InvalidInput, match="no messages to branch from"):
         db.store.lineage.branch("empty", now=NOW)
     assert db.store.sessions.get("old").ended_at is None and db.session_count() == 3
 

@@ -1,1 +1,1 @@
-"""SQLite: files, schema, migrations, full-text indexes, the files beside the database."""
+"""SQLite: schema, migrations, full-text indexes, and the files beside the database."""

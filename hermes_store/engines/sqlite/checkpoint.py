@@ -1,7 +1,7 @@
-"""Explicit WAL checkpoints: when to run one, and a warning when a reader stands in the way.
+"""Explicit WAL checkpoints: when to run one, and a warning when a reader blocks them.
 
 SQLite's own auto-checkpoint is off on our writers; a commit reports the length of the log and
-this module decides. Small and often is what keeps single writes short.
+this module decides. Small, frequent checkpoints keep single writes short.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import apsw
 EVERY_WRITES = 150
 EVERY_PAGES = 2_000
 RESTART_PAGES = 8_000
-"""From here on (32 MB) a checkpoint also asks readers to move on, so that the log starts anew."""
+"""From here on (32 MB) a checkpoint also waits for readers, so that the log can restart."""
 WARN_PAGES = 32_000
-"""From here on (128 MB) somebody is told."""
+"""From here on (128 MB) a warning is logged."""
 SIZE_LIMIT = 8_500_000
-"""What SQLite cuts the log file back to when it starts anew."""
+"""The size to which SQLite truncates the log file when it restarts."""
 
 log = logging.getLogger("hermes_store.checkpoint")
 
 
 class Checkpointer:
-    """Counts the commits of one connection and moves the log into the database in time."""
+    """Counts the commits of one connection and moves the log into the database when due."""
 
     def __init__(self, con: apsw.Connection, path: Path) -> None:
         self._con = con
@@ -42,17 +42,17 @@ class Checkpointer:
 
     @property
     def due(self) -> bool:
-        """Whether enough was written since the last checkpoint."""
-        # After a checkpoint that a reader cut short, trying again on each commit helps nobody.
+        """Whether enough has been written since the last checkpoint."""
+        # After a checkpoint that a reader cut short, retrying on each commit is no use.
         return self._writes >= EVERY_WRITES or self._pages - self._stuck_at >= EVERY_PAGES
 
     def run_if_due(self) -> None:
-        """Run a checkpoint if one is due; never raises, a busy log is left for the next time."""
+        """Run a checkpoint if one is due; never raises, a busy log waits for the next time."""
         if self.due:
             self.run()
 
     def run(self) -> None:
-        """Move what no reader needs any more into the database file."""
+        """Move the part of the log that no reader needs into the database file."""
         self._writes = 0
         mode = (
             apsw.SQLITE_CHECKPOINT_RESTART
@@ -71,7 +71,7 @@ class Checkpointer:
             self._warned = True
             log.warning(
                 "The write-ahead log of %s has grown to %d MB because another program keeps an "
-                "old view of the database open. It shrinks when that program ends its query.",
+                "old snapshot of the database open. It shrinks when that program ends its query.",
                 self._path,
                 pages * 4096 // 1_000_000,
             )

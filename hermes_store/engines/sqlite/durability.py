@@ -1,12 +1,12 @@
-"""Making commits survive a power failure without holding everybody up.
+"""Makes commits survive a power failure without blocking other writers.
 
-With `synchronous = FULL` SQLite waits for the disk while it holds the write lock. Here a commit
-is written as with NORMAL, the lock goes to the next writer, and only then this writer waits for
-the log to reach the disk. Nobody is told of a commit before it is safe, but one wait for the disk
-serves all commits that came before it.
+With `synchronous = FULL`, SQLite waits for the disk while holding the write lock. Here a commit
+is written as with NORMAL, the lock goes to the next writer, and only then does this writer wait
+for the log to reach the disk. No commit is reported before it is safe, but one wait for the disk
+serves all earlier commits.
 
-The log is opened as a file of its own for that. It carries none of SQLite's locks, so opening
-and closing it is harmless, unlike the database and its shared memory.
+For this the log is opened as a separate file. It carries none of SQLite's locks, so opening and
+closing it is harmless, unlike the database and its shared memory.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class LogSync:
         self._descriptor: int | None = None
 
     def wait(self) -> None:
-        """Return when everything in the log is safe."""
+        """Return when everything in the log is on disk."""
         try:
             if self._descriptor is None:
-                # For good: nobody can put another log in its place while the writer has it open.
+                # Kept open: nothing can replace the log while the writer has it open.
                 self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
             os.fdatasync(self._descriptor)
         except OSError as error:
             raise DatabaseUnreadable(
-                f"The change was made, but {self._path} could not be flushed to the disk "
+                f"The change was made, but {self._path} could not be flushed to disk "
                 f"({error.strerror}), so a power failure may still undo it. Check the disk."
             ) from error
 
@@ -47,9 +47,9 @@ class LogSync:
 
 
 def configure(con: apsw.Connection, log: Path, *, full: bool) -> LogSync | None:
-    """Set how safe commits are; return what to wait for after each, if anything.
+    """Set the durability of commits; return what to wait for after each, if anything.
 
-    Where there is no log, or no way to wait for a single file, SQLite's own FULL does it.
+    Without a log, or without a way to wait for a single file, SQLite's own FULL is used.
     """
     logged = con.execute("PRAGMA journal_mode").get == "wal" and hasattr(os, "fdatasync")
     own = full and logged

@@ -1,4 +1,4 @@
-"""Turns SQLite's errors into sentences: one table from result code to exception."""
+"""Turns SQLite's errors into the store's own exceptions, with messages for the user."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ def translate(error: apsw.Error, path: Path) -> errors.DatabaseError:
     match error:
         case apsw.BusyError() | apsw.LockedError() | apsw.ProtocolError():
             return errors.DatabaseLocked(
-                f"{path} stayed locked by another program. Nothing was changed; try again when "
-                "it has finished, or find it with 'hermes sessions doctor'."
+                f"{path} stayed locked by another program. Nothing was changed. Try again when "
+                "that program has finished, or find it with 'hermes sessions doctor'."
             )
         case apsw.NotADBError():
             return errors.NotADatabase(
-                f"{path} is not a session database. Check the path, or move the file away."
+                f"{path} is not a session database. Check the path, or move the file elsewhere."
             )
         case apsw.CorruptError():
             return errors.DatabaseCorrupt(
-                f"{path} is damaged ({error}). Keep a copy of it and run "
+                f"{path} is damaged ({error}). Back it up, then run "
                 "'hermes sessions doctor --repair', which works on a copy."
             )
         case apsw.FullError():
             return errors.DiskFull(
-                f"There is no room left on the disk that holds {path}. The change was rolled "
-                "back; free some space and try again."
+                f"The disk that holds {path} is full. The change was rolled back; free some space "
+                "and try again."
             )
         case apsw.ReadOnlyError():
             return errors.DatabaseReadOnly(
@@ -45,7 +45,7 @@ def translate(error: apsw.Error, path: Path) -> errors.DatabaseError:
             )
         case apsw.SQLError() if "no such tokenizer" in str(error):
             return errors.DatabaseReadOnly(
-                f"{path} has a search index that only its own Hermes Agent can keep current "
+                f"{path} has a full-text index that only its own Hermes Agent can update "
                 f"({error}), so messages cannot be added or removed here. Reading works."
             )
         case apsw.ConstraintError():
@@ -62,15 +62,15 @@ def _cannot_open(path: Path) -> errors.DatabaseError:
     if not path.exists():
         return missing(path)
     return errors.DatabaseUnreadable(
-        f"{path} cannot be opened. Check that you may read the file and write to its folder."
+        f"{path} cannot be opened. Check that you can read the file and write to its folder."
     )
 
 
 def missing(path: Path) -> errors.DatabaseMissing:
-    """Return the exception for a database that is not there."""
+    """Return the exception for a database that does not exist."""
     return errors.DatabaseMissing(
-        f"There is no session database at {path} yet. It appears with the first conversation; "
-        "--home or HERMES_HOME points elsewhere."
+        f"There is no session database at {path} yet. Your first conversation creates it; "
+        "to look elsewhere, use --home or set HERMES_HOME."
     )
 
 
@@ -82,6 +82,6 @@ def translated(path: Path) -> Iterator[None]:
     except apsw.InterruptError:
         raise
     except OverflowError as error:
-        raise errors.InvalidInput("A number is too large to be stored.") from error
+        raise errors.InvalidInput("A number is too large to store.") from error
     except apsw.Error as error:
         raise translate(error, path) from error

@@ -1,6 +1,6 @@
-"""What a database file can do: its version, its columns, its full-text layout.
+"""Probes what a database can do: its version, its columns, its full-text layout.
 
-A file of a newer Hermes is probed, not assumed; the rest of the store asks these answers
+Nothing is assumed about a database of a newer Hermes; the rest of the store uses these answers
 instead of the version number.
 """
 
@@ -26,13 +26,13 @@ def _layout(tables: dict[str, str], name: str) -> FullText:
         return FullText.EXTERNAL
     if "tool_calls" in sql or "tool_name" in sql:
         return FullText.COLUMNS
-    # The oldest layout took only the content, from the messages table itself; it is never
-    # searched because migration replaces it, but a read-only opener may meet it.
+    # The oldest layout indexed only the content, from the messages table itself. Migration
+    # replaces it before any search, but it may be found when opening read-only.
     return FullText.INLINE
 
 
 def version(con: apsw.Connection) -> int:
-    """Return the schema version of a file; 0 for an empty one, 1 for one that lacks the row."""
+    """Return the schema version of a database; 0 if it is empty, 1 if it does not record one."""
     tables = stored(con, "table")
     if "schema_version" in tables:
         found = con.execute("SELECT MAX(version) FROM schema_version").get
@@ -42,7 +42,7 @@ def version(con: apsw.Connection) -> int:
 
 
 def probe(con: apsw.Connection) -> Capabilities:
-    """Look at a file; costs a handful of reads of its schema."""
+    """Probe a database; costs a handful of reads of its schema."""
     tables = stored(con, "table")
     floor = fulltext.floor(con) if "state_meta" in tables else None
     found = version(con)

@@ -1,16 +1,16 @@
-"""The full-text layout: every FTS view, table and trigger is declared here and nowhere else.
+"""The full-text layout: the only place that declares FTS views, tables and triggers.
 
-Both indexes take their text from views, so that no text is stored twice. What is indexed of a
-message is its content, tool name and tool calls joined by spaces, under the names that real
-Hermes uses; its queries and its `snippet(messages_fts, 0, …)` keep their meaning. The trigram
-index holds only rows with Chinese, Japanese or Korean text: for everything else the word index
-answers, at a sixth of the size.
+Both indexes take their text from views, so that no text is stored twice. They index the content,
+tool name and tool calls of a message, joined by spaces, under the names that Hermes Agent uses;
+its queries and its `snippet(messages_fts, 0, …)` keep their meaning. The trigram index holds only
+rows with Chinese, Japanese or Korean text; the word index covers everything else at a sixth of
+the size.
 
-A real Hermes with SQLite 3.40 may open the same file, so only SQL that 3.40 runs is allowed.
+A Hermes Agent with SQLite 3.40 may open the same file, so only SQL that 3.40 runs is allowed.
 
-While an index is being rebuilt in small steps, `state_meta['hermes_sessions_fts_floor']` holds
-the lowest message id that is indexed already; the triggers of that time leave rows below it to
-the rebuild. Without that key everything is indexed.
+During a rebuild in small steps, `state_meta['hermes_sessions_fts_floor']` holds the lowest message
+id indexed so far; the triggers of that time leave rows below it to the rebuild. Without that key
+everything is indexed.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ TRIGRAM_VIEW = "message_cjk"
 FLOOR_KEY = "hermes_sessions_fts_floor"
 
 PARTS_BEFORE_MERGE = 16
-"""How many parts of a size FTS5 lets come together before it merges them in steps; by itself 4.
+"""How many parts of a size FTS5 collects before it merges them in steps; its default is 4.
 
-Appending is a sixth faster for it and deleting a quarter; searching, which looks into more
-parts, takes up to a tenth longer.
+This makes appending a sixth faster and deleting a quarter; searching, which reads more parts,
+takes up to a tenth longer.
 """
 PARTS_AT_MOST = 32
-"""How many parts of a size there may be before one write merges all of them; by itself 16.
+"""How many parts of a size there may be before one write merges all of them; its default is 16.
 
-Far enough above the other one for the steps to be done before: only the smallest parts, those
-of single appends, come in faster.
+Far enough above PARTS_BEFORE_MERGE for the steps to finish first: only the smallest parts, those
+of single appends, arrive faster.
 """
 PART_BYTES = 2_000
-"""The size of the blocks an index consists of; by itself 4050, which fills a page of the file.
+"""The size of an index's blocks; its default of 4050 fills a page of the file.
 
-Two fit into a page, and the small blocks that an append adds find room beside them. An append
-writes a fifth fewer pages for it; the file grows by half a percent, and searches take as long.
+Two fit into a page, with room for the small blocks that an append adds, so that an append writes
+a fifth fewer pages; the file grows by half a percent, and searches take as long.
 """
 _SETTINGS = {"automerge": PARTS_BEFORE_MERGE, "crisismerge": PARTS_AT_MOST, "pgsz": PART_BYTES}
 
-# Rows that one rebuild step reads at most; about 0.1 s of indexing for ordinary messages.
+# Limits of one rebuild step: about 0.1 s of indexing for ordinary messages.
 STEP_ROWS = 500
 STEP_BYTES = 1_500_000
 
 # Jamo, radicals to unified ideographs with kana and punctuation, Hangul, compatibility forms,
-# full- and half-width forms, supplementary ideographs. A superset of what real Hermes calls CJK.
+# full- and half-width forms, supplementary ideographs. A superset of Hermes Agent's CJK.
 _CJK_CLASS = "ᄀ-ᇿ⺀-鿿ꥠ-꥿가-퟿豈-﫿＀-￯\U00020000-\U0003fffd"
 
 _REBUILD_FLOOR = f"(SELECT CAST(value AS INTEGER) FROM state_meta WHERE key = '{FLOOR_KEY}')"
@@ -69,19 +69,19 @@ def indexed_text(row: str = "") -> str:
 
 
 def trigram_text(row: str = "") -> str:
-    """Return the SQL for the text that the trigram index takes of a message row.
+    """Return the SQL for the trigram index's text of a message row.
 
     The trigram tokenizer, GLOB and length() stop at NUL, which multimodal content begins with;
-    json_quote shows them all of it. Two spaces at the end let every character begin a trigram.
+    json_quote avoids that. Two spaces at the end let every character begin a trigram.
     """
     text = indexed_text(row)
     return f"CASE WHEN instr({text}, char(0)) THEN json_quote({text}) ELSE {text} END || '  '"
 
 
 def has_cjk(row: str = "") -> str:
-    """Return the SQL that is true when a message row belongs into the trigram index.
+    """Return the SQL condition for message rows that belong in the trigram index.
 
-    Comparing byte and character length first keeps the pattern match away from plain ASCII.
+    Comparing byte and character length first spares plain ASCII the pattern match.
     """
     text = indexed_text(row)
     return (
@@ -118,14 +118,14 @@ MADE = "fulltext"
 
 
 def _wanted(table: str) -> str:
-    """Return the condition under which a new row belongs into an index."""
+    """Return the condition under which a new row belongs in an index."""
     return has_cjk("new") if table == TRIGRAM else ""
 
 
 def _held(table: str) -> str:
     """Return the condition under which an old row is in an index.
 
-    Looking it up among the indexed rows is several times faster than looking at its text.
+    Looking up the row in the index is several times faster than examining its text.
     """
     known = f"EXISTS (SELECT 1 FROM {table}_docsize WHERE id = old.id)"
     return known if table == TRIGRAM else ""
@@ -175,7 +175,7 @@ def _table_triggers(table: str, rebuilding: bool) -> dict[str, str]:
 
 
 def triggers(*, rebuilding: bool = False) -> dict[str, str]:
-    """Return the six triggers by name, for normal times or for the time of a rebuild."""
+    """Return the six triggers by name, for normal use or for a rebuild."""
     return _table_triggers(WORDS, rebuilding) | _table_triggers(TRIGRAM, rebuilding)
 
 
@@ -186,28 +186,28 @@ def is_external(con: apsw.Connection) -> bool:
 
 
 def is_mixed(con: apsw.Connection) -> bool:
-    """Return whether just one of the tables has this layout: somebody replaced the other."""
+    """Return whether only one table has this layout because another program replaced the other."""
     tables = stored(con, "table")
     return len({has_layout(tables.get(name), name) for name in TABLES}) > 1
 
 
 def has_layout(sql: str | None, table: str) -> bool:
-    """Return whether a table was declared with text from a view of this store."""
+    """Return whether a table's declaration takes its text from this store's view."""
     return sql is not None and f"content='{_VIEW_OF[table]}'" in sql
 
 
 def is_intact(con: apsw.Connection) -> bool:
-    """Return whether views and triggers are a version of ours, so that the index can be trusted.
+    """Return whether views and triggers are ours, in any version, so the index can be trusted.
 
-    A program without FTS5 drops the triggers and an older Hermes then puts its own in their
-    place; those leave ghosts in an index whose text lives elsewhere.
+    A program without FTS5 drops the triggers, and an older Hermes then replaces them with its
+    own; those leave stale entries in an index whose text is stored elsewhere.
     """
     declared = triggers(rebuilding=floor(con) is not None) | VIEWS
     return trigger_fingerprint.is_ours(con, MADE, declared)
 
 
 def floor(con: apsw.Connection) -> int | None:
-    """Return the lowest indexed message id of a rebuild under way, or None."""
+    """Return the lowest indexed message id of a rebuild in progress, or None."""
     value = con.execute("SELECT value FROM state_meta WHERE key = ?", (FLOOR_KEY,)).get
     return None if value is None else int(value)
 
@@ -233,9 +233,9 @@ def create(con: apsw.Connection, *, rebuilding: bool = False) -> None:
 
 
 def start_rebuild(con: apsw.Connection) -> None:
-    """Replace all full-text objects by empty ones and note that all rows are to be indexed.
+    """Replace all full-text objects with empty ones and record that all rows must be indexed.
 
-    Runs inside a transaction. From its commit on new messages are indexed as they come.
+    Runs inside a transaction. Once it commits, new messages are indexed as they arrive.
     """
     drop(con)
     create(con, rebuilding=True)
@@ -244,16 +244,16 @@ def start_rebuild(con: apsw.Connection) -> None:
 
 
 def rebuild_step(con: apsw.Connection) -> int | None:
-    """Index the next rows below the floor, newest first; return the new floor or None at the end.
+    """Index the next rows below the floor, newest first; return the new floor, None at the end.
 
-    Runs inside a transaction; a kill between two steps loses nothing.
+    Runs inside a transaction; killing the process between two steps loses nothing.
     """
     top = floor(con)
     if top is None:
         return None
     bottom = _step_bottom(con, top)
     for table, view in ((WORDS, WORDS_VIEW), (TRIGRAM, TRIGRAM_VIEW)):
-        # Ascending order within the step: FTS5 flushes its buffer whenever a rowid goes back.
+        # Ascending within the step: FTS5 flushes its buffer whenever a rowid decreases.
         con.execute(
             f"INSERT INTO {table}(rowid, content) "
             f"SELECT id, content FROM {view} WHERE id >= ? AND id < ? ORDER BY id",
@@ -267,7 +267,7 @@ def rebuild_step(con: apsw.Connection) -> int | None:
 
 
 def _step_bottom(con: apsw.Connection, top: int) -> int:
-    """Return the lowest id of a step that ends below `top` and fits the row and byte limits."""
+    """Return the lowest id of the step below `top` that fits the row and byte limits."""
     bottom, size = top, 0
     rows = con.execute(
         "SELECT id, length(CAST(content AS BLOB)) FROM messages WHERE id < ? "
@@ -293,10 +293,10 @@ def rebuild(
     transaction: Callable[[], Iterator[apsw.Connection]],
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Run a started rebuild to its end in short transactions.
+    """Finish a rebuild that was started, in short transactions.
 
-    `transaction` yields a connection inside a write transaction; `progress` hears how many of
-    how many messages are done.
+    `transaction` yields a connection inside a write transaction; `progress` is called with the
+    number of messages done and their total.
     """
     total = 0
     for con in transaction():
@@ -313,19 +313,19 @@ MERGE_PAGES = 200
 
 
 def merge_step(con: apsw.Connection, table: str, *, first: bool) -> bool:
-    """Merge a little of an index's parts into one; tell whether there is more to do.
+    """Merge some parts of an index; return whether there is more to do.
 
-    FTS5 could do all of it at once, but holding the write lock for as long as that takes.
+    FTS5 could do it all at once, but would hold the write lock for as long as that takes.
     """
     before = con.total_changes()
     pages = -MERGE_PAGES if first else MERGE_PAGES
     con.execute(f"INSERT INTO {table}({table}, rank) VALUES('merge', ?)", (pages,))
-    # The command itself counts as one change; anything beyond it was work.
+    # The command itself counts as one change; more means that it did some work.
     return con.total_changes() - before >= 2
 
 
 def check(con: apsw.Connection) -> list[str]:
-    """Run FTS5's own integrity check, content included; return what it complains of."""
+    """Run FTS5's own integrity check, including content; return the problems it reports."""
     problems = []
     for table in TABLES:
         try:

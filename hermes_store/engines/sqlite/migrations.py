@@ -1,11 +1,11 @@
-"""Brings a file of schema 1 to 10 to version 11, and keeps the derived tables of an 11 intact.
+"""Migrates a database from schema 1 to 10 to version 11, and keeps its derived tables intact.
 
-Each step is one transaction that also raises the version, so a kill leaves the file at one
-version or the next. Every step looks again, inside its transaction, whether it is still needed:
-two processes may open the same old file at once. The long part, indexing all messages anew,
-runs in small transactions and goes on where it stopped.
+Each step is one transaction that also raises the version, so a killed process leaves the database
+at one version or the next. Every step checks inside its transaction whether it is still needed,
+because two processes may open the same old database at once. The long part, reindexing all
+messages, runs in small transactions and continues where it stopped.
 
-A file with a version above 11 belongs to a newer Hermes and never comes here.
+A database with a version above 11 belongs to a newer Hermes and is never migrated.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from hermes_store.engines.sqlite.trigger_fingerprint import stored
 Write = Callable[[], AbstractContextManager[Transaction]]
 
 RECORD = "hermes_sessions_migration_"
-"""What the key of a migration that was applied begins with, in `state_meta`."""
+"""Prefix of the `state_meta` key that records an applied migration."""
 
 log = logging.getLogger("hermes_store.migrations")
 
 
 def is_current(con: apsw.Connection) -> bool:
-    """Tell, without any lock, whether a file needs nothing at all."""
+    """Return, without taking a lock, whether a database needs no migration or repair."""
     return (
         version(con) == schema.SCHEMA_VERSION
         and fulltext.floor(con) is None
@@ -46,7 +46,7 @@ def is_current(con: apsw.Connection) -> bool:
 
 
 def bring_up_to_date(write: Write, path: Path, progress: Progress | None) -> None:
-    """Create, migrate or repair until the file is a whole version 11."""
+    """Create, migrate or repair a database until it is a complete version 11."""
     with write() as tx:
         found = version(tx.connection)
         if found == 0:
@@ -79,7 +79,7 @@ def _set_version(con: apsw.Connection, number: int) -> None:
 
 
 def add_finish_reason(con: apsw.Connection) -> None:
-    """Messages say why an answer ended."""
+    """Messages record why an answer ended."""
     _add_columns(con, 2)
 
 
@@ -100,31 +100,31 @@ def add_billing(con: apsw.Connection) -> None:
 
 
 def add_reasoning(con: apsw.Connection) -> None:
-    """Messages keep what a model thought."""
+    """Messages record the model's reasoning."""
     _add_columns(con, 6)
 
 
 def add_reasoning_content(con: apsw.Connection) -> None:
-    """Messages keep it in the other form, too."""
+    """Messages record the reasoning in its other form, too."""
     _add_columns(con, 7)
 
 
 def add_api_calls(con: apsw.Connection) -> None:
-    """Sessions count requests."""
+    """Sessions count API requests."""
     _add_columns(con, 8)
 
 
 def add_message_items(con: apsw.Connection) -> None:
-    """Messages keep the items of a Codex answer."""
+    """Messages record the items of a Codex answer."""
     _add_columns(con, 9)
 
 
 def note_trigrams(_con: apsw.Connection) -> None:
-    """Version 10 brought the trigram index; `index_everything` builds it in its final form."""
+    """Version 10 added the trigram index; `index_everything` builds it in its final form."""
 
 
 def index_everything(con: apsw.Connection) -> None:
-    """Sessions can be handed off, and both indexes hold tool names and tool calls."""
+    """Sessions can be handed off, and both indexes include tool names and tool calls."""
     _add_columns(con, 11)
     fulltext.start_rebuild(con)
 
@@ -138,7 +138,7 @@ class Migration:
 
     @property
     def name(self) -> str:
-        """What the step is recorded as."""
+        """The name under which the step is recorded."""
         return self.apply.__name__
 
 
@@ -157,7 +157,7 @@ MIGRATIONS = (
 
 
 def _run(con: apsw.Connection, migration: Migration) -> None:
-    """Apply a migration, unless another process did so meanwhile; record it by its name."""
+    """Apply and record a migration, unless another process has done so in the meantime."""
     for sql in schema.STATEMENTS:
         con.execute(sql)
     if version(con) >= migration.version:
@@ -171,7 +171,7 @@ def _run(con: apsw.Connection, migration: Migration) -> None:
 
 
 def _missing_columns(con: apsw.Connection, target: int) -> Iterator[tuple[str, schema.Column]]:
-    """Yield the columns that versions up to `target` declare and the file lacks."""
+    """Yield the columns that versions up to `target` declare but the database lacks."""
     for table, columns in schema.COLUMNS.items():
         present = {row[1] for row in con.execute(f"PRAGMA table_info({table})")}
         for column in columns:
@@ -185,7 +185,7 @@ def _add_columns(con: apsw.Connection, target: int) -> None:
 
 
 def _number_duplicate_titles(con: apsw.Connection) -> None:
-    """Give all but the newest holder of a title a number, so that titles can become unique."""
+    """Number all but the newest session with a title, so that titles become unique."""
     taken = {row[0] for row in con.execute("SELECT DISTINCT title FROM sessions")}
     repeated = con.execute(
         "SELECT id, title FROM (SELECT id, title, started_at, row_number() OVER "
@@ -201,7 +201,7 @@ def _number_duplicate_titles(con: apsw.Connection) -> None:
 
 
 def _reconcile(con: apsw.Connection, path: Path) -> None:
-    """Mend what is missing or replaced in a version 11 file."""
+    """Repair what is missing or was replaced in a version 11 database."""
     if version(con) != schema.SCHEMA_VERSION:
         return
     for sql in schema.STATEMENTS:
@@ -213,12 +213,12 @@ def _reconcile(con: apsw.Connection, path: Path) -> None:
     if not session_activity.is_intact(con):
         session_activity.create(con)
     if not _indexes_are_whole(con):
-        log.warning("The search index of %s was changed by another program; rebuilding it.", path)
+        log.warning("Another program changed the full-text index of %s; rebuilding it.", path)
         fulltext.start_rebuild(con)
 
 
 def _indexes_are_whole(con: apsw.Connection) -> bool:
-    """Tell whether both indexes are there and, where they are this store's, untouched."""
+    """Return whether both indexes exist and, if they are this store's, are unchanged."""
     if not fulltext.TABLES.keys() <= stored(con, "table").keys():
         return False
     if fulltext.is_mixed(con):
@@ -227,7 +227,7 @@ def _indexes_are_whole(con: apsw.Connection) -> bool:
 
 
 def finish_rebuild(write: Write, progress: Progress | None) -> None:
-    """Run a re-index that was started, by whom and when ever, to its end."""
+    """Finish a reindexing that this or another process has started."""
 
     def transaction() -> Iterator[apsw.Connection]:
         with write() as tx:

@@ -1,7 +1,7 @@
 """The declared tables and indexes of schema version 11.
 
-Columns are data, so that creating a table and adding what an older file lacks come from the
-same lines. The full-text tables live in `fulltext`, the list's side table in `activity`.
+Columns are data, so that creating a table and adding what an older database lacks share the
+same declarations. The full-text tables are in `fulltext`, `session_activity` in `activity`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ SCHEMA_VERSION = 11
 
 
 class Column(NamedTuple):
-    """A column: its name, its declaration, and the version that brought it."""
+    """A column: its name, its declaration, and the schema version that added it."""
 
     name: str
     declaration: str

@@ -1,15 +1,15 @@
-"""The relation `session_activity`: what is a conversation, and when was it last used?
+"""The relation `session_activity`: which sessions form a conversation, and its last activity.
 
-One row for each session holds what a list would otherwise have to compute from all messages:
-last activity, the first user message, the edge to the parent, and the root of the compression
-chain. In files of our own it is a table that triggers keep current, so writes of a real Hermes
-on the same file count too; real Hermes never looks at it. A file that we may not change gets the
-same relation as a temporary view under the same name (see `activity_view`).
+One row per session holds what a list would otherwise have to compute from all messages: last
+activity, the first user message, the edge to the parent, and the root of the compression chain.
+In our own databases it is a table that triggers keep up to date, so writes by Hermes Agent count
+too, although it never reads the table. A database that we may not change gets the same relation
+as a temporary view of the same name (see `activity_view`).
 
-`root_id` is the first session of the compression chain a session belongs to, itself where it
-is no continuation. `chain_active` is the newest activity of the whole chain on the row of the
-root, and never older than `last_active` on any row. `listed` marks the rows that stand for a
-conversation: roots and branches.
+`root_id` is the first session of a session's compression chain, or the session itself if it is not
+a continuation. `chain_active` is the newest activity of the whole chain on the root's row, and
+never older than `last_active` on any row. `listed` is true for rows that represent a conversation:
+roots and branches.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PREVIEW_BYTES = 256
 
 
 def json_text(column: str, key: str) -> str:
-    """Return the SQL that reads a text out of a JSON column, NULL where that is no JSON."""
+    """Return the SQL that reads text from a JSON column; NULL if it is not JSON."""
     return f"CASE WHEN json_valid({column}) THEN json_extract({column}, '$.{key}') END"
 
 
@@ -39,14 +39,14 @@ STATEMENTS = (
     "edge TEXT NOT NULL, listed INTEGER NOT NULL, source TEXT NOT NULL, "
     "last_active REAL NOT NULL, chain_active REAL NOT NULL, spoken INTEGER NOT NULL, "
     "preview_id INTEGER, preview BLOB) WITHOUT ROWID",
-    # Exists for the conversation list: newest chain first, filtered by source inside the index.
-    # What is not listed is in it too, so that all sessions by activity need no second index,
-    # which every append would have to keep.
+    # For the conversation list: newest chain first, filtered by source inside the index. It
+    # includes unlisted rows, so that listing all sessions by activity needs no second index,
+    # which every append would have to update.
     f"CREATE INDEX IF NOT EXISTS idx_{TABLE}_list "
     f"ON {TABLE}(listed, chain_active DESC, source, spoken)",
-    # Exists for the list of one source by start.
+    # For the list of one source by start.
     f"CREATE INDEX IF NOT EXISTS idx_{TABLE}_started ON sessions(source, started_at DESC)",
-    # Exists to find the other segments of a chain; most sessions are their own root.
+    # For finding the other segments of a chain; most sessions are their own root.
     f"CREATE INDEX IF NOT EXISTS idx_{TABLE}_chain ON {TABLE}(root_id) WHERE edge = 'compression'",
 )
 
@@ -59,7 +59,7 @@ _PREVIEW = f"substr(CAST(content AS BLOB), 1, {PREVIEW_BYTES})"
 
 
 def _with_chain(own: str) -> str:
-    """Return the newest activity of the chain that starts at a row: its own, or a later one's."""
+    """Return the SQL for the newest activity of the chain that starts at a row."""
     return (
         f"max({own}, COALESCE((SELECT MAX(k.last_active) FROM {TABLE} k "
         f"WHERE k.root_id = {TABLE}.session_id AND k.edge = 'compression'), {own}))"
@@ -67,7 +67,7 @@ def _with_chain(own: str) -> str:
 
 
 _CHAIN_ACTIVE = _with_chain("last_active")
-# The newest activity of a row once a new message counts.
+# The newest activity of a row, including the new message.
 _SAID = "CASE WHEN spoken THEN max(last_active, new.timestamp) ELSE new.timestamp END"
 
 _INSERT = (
@@ -84,7 +84,7 @@ _INSERT = (
     first_text=_FIRST_USER.format(what=_PREVIEW, id="s.id"),
 )
 
-# Walks up over compression edges; the depth limit ends a cycle in damaged data.
+# Walks up over compression edges; the depth limit breaks cycles in damaged data.
 _ROOT_OF = (
     f"(WITH RECURSIVE up(id, depth) AS (SELECT {TABLE}.session_id, 0 UNION "
     f"SELECT s.parent_session_id, up.depth + 1 FROM up "
@@ -146,7 +146,7 @@ def _set_preview(session: str, condition: str) -> str:
 
 
 def _family(row: str) -> str:
-    """Refresh edges, roots and chains around a session row that changed."""
+    """Refresh edges, roots and chains around a changed session row."""
     below = _BELOW.format(id=f"{row}.id")
     return (
         _set_edges(
@@ -159,11 +159,11 @@ def _family(row: str) -> str:
 
 
 def triggers() -> dict[str, str]:
-    """Return the triggers that keep the side table current, by name."""
+    """Return the triggers that keep the table up to date, by name."""
     name = TABLE
     return {
         f"{name}_say": (
-            # One update where a session is its own root, as most are: an append is the hot path.
+            # Appending is the hot path: one update for a session that is its own root, as most are.
             f"CREATE TRIGGER {name}_say AFTER INSERT ON messages BEGIN "
             f"UPDATE {TABLE} SET spoken = 1, last_active = {_SAID}, "
             "chain_active = CASE WHEN new.timestamp >= chain_active THEN new.timestamp "
@@ -182,13 +182,13 @@ def triggers() -> dict[str, str]:
             "OR new.timestamp < (SELECT timestamp FROM messages WHERE id = preview_id)); END"
         ),
         f"{name}_unsay": (
-            # The guard is for the many messages that are neither the first nor the last.
+            # The guard skips the many messages that are neither first nor last.
             f"CREATE TRIGGER {name}_unsay AFTER DELETE ON messages WHEN EXISTS "
             f"(SELECT 1 FROM {TABLE} WHERE session_id = old.session_id "
             "AND (last_active <= old.timestamp OR preview_id = old.id)) BEGIN "
             + _set_last("old.session_id", " AND last_active <= old.timestamp")
             + _set_preview("old.session_id", " AND preview_id = old.id")
-            # A session that fell silent counts from its start, which may be later than its words.
+            # An emptied session counts from its start, which may be later than its messages were.
             + _set_chain(
                 f"session_id IN (old.session_id, {_root('old.session_id')}) "
                 "AND (chain_active <= old.timestamp OR "
@@ -237,16 +237,16 @@ def triggers() -> dict[str, str]:
 
 
 def stop_tracking(con: apsw.Connection, caps: Capabilities, session_id: str) -> None:
-    """Drop the row of a session that is about to be deleted.
+    """Delete the row of a session that is about to be deleted.
 
-    With it gone, the triggers of each deleted message have nothing to keep current.
+    Without it, the triggers of each deleted message have nothing to update.
     """
     if caps.activity:
         con.execute(f"DELETE FROM main.{TABLE} WHERE session_id = ?", (session_id,))
 
 
 def is_intact(con: apsw.Connection) -> bool:
-    """Return whether table and triggers are a version of ours, so that the rows can be trusted."""
+    """Return whether table and triggers are ours, in any version, so that rows can be trusted."""
     tables = trigger_fingerprint.stored(con, "table")
     return (
         TABLE in tables
@@ -256,7 +256,7 @@ def is_intact(con: apsw.Connection) -> bool:
 
 
 def create(con: apsw.Connection) -> None:
-    """Create the side table and its triggers anew and fill it. Runs inside a transaction."""
+    """Recreate the table and its triggers, and fill it. Runs inside a transaction."""
     con.execute(f"DROP VIEW IF EXISTS temp.{TABLE}")  # see `activity_view`
     for name in triggers():
         con.execute(f"DROP TRIGGER IF EXISTS {name}")
@@ -265,7 +265,7 @@ def create(con: apsw.Connection) -> None:
         con.execute(sql)
     con.execute(_INSERT)
     con.execute(_set_roots("edge = 'compression'"))
-    # Only the roots of real chains have anything to add up.
+    # Only the roots of real chains need this.
     con.execute(
         _set_chain(f"session_id IN (SELECT root_id FROM {TABLE} WHERE edge = 'compression')")
     )

@@ -1,8 +1,8 @@
-"""The relation `session_activity` for files that do not have it as a table.
+"""The relation `session_activity` for databases that do not have it as a table.
 
-A file of a newer Hermes is never changed, and an older one not before somebody writes to it. On
-each connection to such a file a temporary view of the same name and columns answers instead, so
-that the rest of the store asks one question in one way.
+A database of a newer Hermes is never changed, and an older one not until it is written to. Each
+connection to such a database gets a temporary view of the same name and columns instead, so that
+the rest of the store can use the same queries everywhere.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _SHADOW = f"temp.{TABLE}"
 
 
 def provide(con: apsw.Connection, caps: Capabilities) -> None:
-    """Make sure that the relation is there on a connection, whatever the file has.
+    """Make sure that the relation exists on a connection, whatever the database has.
 
-    A view shadows the table where the table does not say it all: it knows nothing of messages
-    that a newer Hermes has hidden or rewound.
+    A view shadows the table where the table is not enough: it ignores that a newer Hermes can
+    hide or rewind messages.
     """
     con.execute(f"DROP VIEW IF EXISTS {_SHADOW}")
     if caps.empty:
@@ -38,10 +38,10 @@ def provide(con: apsw.Connection, caps: Capabilities) -> None:
 
 
 def shown_messages(caps: Capabilities, alias: str = "m") -> str:
-    """Return the condition for messages that are part of a conversation now.
+    """Return the SQL condition for messages that are currently part of a conversation.
 
-    Newer files keep rewound and summarised rows with active = 0 and hide some for display; rows
-    from before that have NULL there.
+    Newer databases keep rewound and summarized rows with active = 0 and hide some for display;
+    rows from before that have NULL there.
     """
     conditions = []
     if caps.has_message("active"):
@@ -63,10 +63,10 @@ def _first_shown(session: str, visible: str) -> str:
 
 
 def _computed(visible: str) -> str:
-    """Return the query that works the relation out of sessions and messages alone.
+    """Return the query that computes the relation from sessions and messages alone.
 
-    Every column is an expression of its own on one row of `sessions`, so that a query that looks
-    at a few rows or columns computes those only.
+    Every column is a separate expression on one row of `sessions`, so that a query for a few
+    rows or columns computes only those.
     """
 
     def last(row: str) -> str:
@@ -74,7 +74,7 @@ def _computed(visible: str) -> str:
         return f"COALESCE({spoken}, {row}.started_at)"
 
     parent = "main.sessions p WHERE p.id = s.parent_session_id"
-    # A session whose parent is gone has no row there, and is a root unless it is marked.
+    # A session whose parent is missing has no row there, and is a root unless it is marked.
     marked = json_text("s.model_config", "_delegate_from")
     alone = f"CASE WHEN {marked} <> '__orphaned__' THEN 'agent' ELSE '' END"
     kind = f"COALESCE((SELECT {edge('s', 'p')} FROM {parent}), {alone})"

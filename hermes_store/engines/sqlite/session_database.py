@@ -1,4 +1,4 @@
-"""The session database: readers that can never lock, and one writer that queues fairly.
+"""The session database: readers that never lock, and one writer that queues fairly.
 
 A `Database` is safe to share between threads. Each read sees one snapshot; each write is one
 IMMEDIATE transaction.
@@ -50,7 +50,7 @@ class Database:
             vfs=vfs,
         )
         self._probed: tuple[int, Capabilities] | None = None
-        """What the file can do, and the state of its schema that this is true for."""
+        """The schema cookie of the database and the capabilities found for it."""
         self._provided: WeakKeyDictionary[apsw.Connection, int] = WeakKeyDictionary()
         self._queue = WriterQueue(self.path)
         self._log_sync: LogSync | None = None
@@ -68,7 +68,7 @@ class Database:
 
     @property
     def path(self) -> Path:
-        """The file itself: absolute, every symbolic link followed."""
+        """The absolute path, with every symbolic link resolved."""
         return self._file.path
 
     @property
@@ -80,12 +80,12 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
-        """Give a consistent, read-only view for the length of the block."""
+        """Provide a read-only snapshot for the length of the block."""
         with self._file.errors(), self._file.snapshot() as con:
             yield self._transaction(con)
 
     def _transaction(self, con: apsw.Connection) -> Transaction:
-        """Return what domain code sees of a connection; what is derived is there for all files."""
+        """Return a transaction that has `session_activity`, as a table or a view."""
         cookie = con.execute("PRAGMA schema_version").get
         probed = self._probed
         if probed is None or probed[0] != cookie or probed[1].rebuild_floor is not None:
@@ -97,26 +97,24 @@ class Database:
         return Transaction(con, caps)
 
     def _refuse_strangers(self, con: apsw.Connection) -> None:
-        """Refuse a database of some other program, and an empty one that may not be filled."""
+        """Refuse a database of another kind, and an empty one if opened read-only."""
         found = probe(con)
         if not found.empty:
             return
         if found.tables:
             con.close()
             raise errors.NotADatabase(
-                f"{self._file.given} is a database, but not one of sessions. Check the path."
+                f"{self._file.given} is a database, but not a session database. Check the path."
             )
         if self.read_only:
             con.close()
-            raise errors.DatabaseMissing(
-                f"{self._file.given} is empty: there are no sessions in it yet."
-            )
+            raise errors.DatabaseMissing(f"{self._file.given} is empty: it has no sessions yet.")
 
     # -- writing ---------------------------------------------------------------------------
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
-        """Run the block in one IMMEDIATE transaction; inside another one, join it.
+        """Run the block in one IMMEDIATE transaction, or join the one in progress.
 
         The transaction is committed when the block ends and rolled back when it raises.
         """
@@ -131,7 +129,7 @@ class Database:
                     with self._file.transaction(con):
                         yield self._transaction(con)
                 except BaseException:
-                    self._provided.pop(con, None)  # taken back with everything else
+                    self._provided.pop(con, None)  # the view was rolled back too
                     raise
                 self._checkpointer.run_if_due()
             if self._log_sync is not None and con.total_changes() != before:
@@ -154,7 +152,7 @@ class Database:
             raise
 
     def _use_log(self, con: apsw.Connection) -> None:
-        """Switch to write-ahead logging; stay with a rollback journal where it cannot work."""
+        """Switch to write-ahead logging; keep a rollback journal where that is not supported."""
         if con.execute("PRAGMA journal_mode").get == "wal":
             return
         try:
@@ -162,12 +160,12 @@ class Database:
         except (apsw.IOError, apsw.ProtocolError, apsw.CantOpenError):
             mode = "delete"
         except apsw.BusyError:
-            return  # in use by somebody; the next open tries again
+            return  # in use by another process; the next open tries again
         if mode != "wal" and self.path not in _warned_paths:
             _warned_paths.add(self.path)
             log.warning(
                 "The file system of %s does not support write-ahead logging. The store works, "
-                "but readers and writers wait for each other; keep it on a local disk if you can.",
+                "but readers and writers wait for each other; move it to a local disk if you can.",
                 self.path,
             )
 
@@ -178,7 +176,7 @@ class Database:
             self._checkpointer.run()
 
     def truncate_log(self) -> None:
-        """Empty the write-ahead log if nobody else needs it just now."""
+        """Empty the write-ahead log, unless another connection needs it."""
         with (
             self._file.lock,
             self._file.errors(),

@@ -1,12 +1,12 @@
-"""The words that occur in a database, in a small file of their own beside it.
+"""The side index: the words that occur in a database, in a small file beside it.
 
-An FTS5 index cannot say which of its words contain "conf" without reading all of itself. This
-list can, in a millisecond, and so makes parts of words and prefixes searchable without an index
-of every three letters of every message. The file is a cache: it holds no messages, it may be
-deleted at any time, and it never has to be written while somebody appends. It covers messages up
-to some id; a search looks at the few newer ones itself.
+An FTS5 index cannot tell which of its words contain "conf" without reading all of itself. This
+list can, in a millisecond, which makes parts of words and prefixes searchable without a trigram
+index of every message. The file is a cache: it holds no messages, it can be deleted at any time,
+and appending never has to wait for it. It covers messages up to some id; a search reads the few
+newer ones itself.
 
-Words are never taken out: one that no message has any more costs a look-up and finds nothing.
+Words are never removed: one that no message contains any more costs a lookup and finds nothing.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import StoreError
 
 TAIL_ROWS = 1_000
-"""Messages that a search reads through itself rather than bringing the list up to date."""
+"""Number of messages that a search reads itself instead of updating the list."""
 MAX_TERM = 64
 SNAPSHOT_SECONDS = 60
-"""No search looks at the same snapshot for longer than this."""
+"""No search uses the same snapshot for longer than this."""
 STEP_ROWS = 300
 BUSY_MILLISECONDS = 200
-"""How long a search waits for another process that lists words."""
-# Pictures; not "import base64,hashlib".
+"""How long a search waits for another process that is updating the list."""
+# Embedded images; not "import base64,hashlib".
 _BASE64 = re.compile(r"base64,[A-Za-z0-9+/=]{100,}")
 _HASH = re.compile("(?=.*[0-9])[0-9a-f]{6,}|[0-9]+")
 _HASH_PART = re.compile("[0-9a-f]+")
@@ -45,15 +45,15 @@ _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS terms(id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE)",
     "CREATE VIRTUAL TABLE IF NOT EXISTS parts USING fts5(term, content='terms', "
     "content_rowid='id', tokenize='trigram', detail='none', columnsize=0)",
-    # Messages with words too long to list (keys, encoded data); parts of those are looked for
-    # in the messages themselves.
+    # Messages with words too long to list (keys, encoded data); these are searched directly for
+    # parts of words.
     "CREATE TABLE IF NOT EXISTS overlong(message_id INTEGER PRIMARY KEY)",
     "CREATE TABLE IF NOT EXISTS facts(name TEXT PRIMARY KEY, value) WITHOUT ROWID",
 )
 
 
 def path_for(database: Path) -> Path:
-    """Return where the side index of a database is kept."""
+    """Return the path of a database's side index."""
     return beside(real_path(database), ".vocabulary")
 
 
@@ -73,19 +73,19 @@ class SideIndex:
             self._file.close()
 
     def _open(self) -> apsw.Connection | None:
-        """Open or create the file; None where neither is possible."""
+        """Open or create the file; None if neither is possible."""
         if self._con is None and not self._failed:
             try:
                 self._con = self._file.writer()
             except (apsw.Error, StoreError):
-                # A cache that cannot be had is done without; searches then read messages.
+                # Without this cache, searches read messages instead.
                 self._failed = True
         return self._con
 
-    # -- asking ----------------------------------------------------------------------------
+    # -- lookups ---------------------------------------------------------------------------
 
     def covered(self, tx: Transaction) -> int | None:
-        """Return the highest message id whose words are listed; None without a usable list."""
+        """Return the highest message id that the list covers; None without a usable list."""
         with self._lock:
             con = self._open()
             if con is None:
@@ -94,13 +94,13 @@ class SideIndex:
                 covered = _covered(con, tx)
             except apsw.Error:
                 return None
-        # Ids are given once, so a file that has given fewer is an older copy put in its place
-        # (or this snapshot is older than the list); what it has been told since is unknown.
+        # Ids are assigned once, so a database that has assigned fewer is an older copy put in its
+        # place (or this snapshot is older than the list); its newer messages are unknown here.
         given = tx.value("SELECT seq FROM sqlite_sequence WHERE name = 'messages'")
         return None if given is not None and given < covered else covered
 
     def _ask(self, sql: str, values: tuple[str | int, ...]) -> list[Any] | None:
-        """Return the first column of a query; None if the file is damaged."""
+        """Return the first column of a query; None if the file is not usable."""
         with self._lock:
             if self._con is None:
                 return None
@@ -110,14 +110,14 @@ class SideIndex:
                 return None
 
     def starting_with(self, prefix: str, limit: int) -> list[str] | None:
-        """Return words that begin with a prefix, up to a limit; None if nobody can tell."""
+        """Return words that begin with a prefix, up to a limit; None without a usable list."""
         return self._ask(
             "SELECT term FROM terms WHERE term >= ? AND term < ? LIMIT ?",
             (prefix, prefix + "\U0010ffff", limit),
         )
 
     def containing(self, part: str, limit: int) -> list[str] | None:
-        """Return words that contain three or more letters in a row, up to a limit."""
+        """Return words that contain `part` (three letters or more), up to a limit."""
         grams = {part[place : place + 3] for place in range(len(part) - 2)}
         match = " AND ".join('"' + gram.replace('"', '""') + '"' for gram in sorted(grams))
         return self._ask(
@@ -126,7 +126,7 @@ class SideIndex:
         )
 
     def sharing_letters(self, word: str, limit: int) -> list[str]:
-        """Return words that share three letters in a row with a word, the likeliest first."""
+        """Return words of similar length that share three consecutive letters with a word."""
         grams = {word[place : place + 3] for place in range(len(word) - 2)}
         match = " OR ".join('"' + gram.replace('"', '""') + '"' for gram in sorted(grams))
         found = self._ask(
@@ -136,17 +136,17 @@ class SideIndex:
         return found or []
 
     def overlong(self, limit: int) -> list[int] | None:
-        """Return the newest messages that hold words too long for the list; -1 is no limit."""
+        """Return the newest messages with words too long for the list; -1 means no limit."""
         return self._ask(
             "SELECT message_id FROM overlong ORDER BY message_id DESC LIMIT ?", (limit,)
         )
 
-    # -- keeping up ------------------------------------------------------------------------
+    # -- updates ---------------------------------------------------------------------------
 
     def learn(self, tx: Transaction, session_id: str) -> None:
-        """List the words of a session that came back with its old message ids.
+        """List the words of a session that was restored with its old message ids.
 
-        The list may have been made anew in the meantime and believe to know what is there.
+        The list may have been rebuilt without them in the meantime and cover these ids already.
         """
         tokenize = tokenizer(tx.connection)
         seen = 0
@@ -176,10 +176,10 @@ class SideIndex:
         stopped: Callable[[], bool] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> bool:
-        """List the words of messages that came since; tell whether all are covered now.
+        """List the words of newer messages; return whether all messages are covered now.
 
-        `deadline` is a moment of time.monotonic(); what was done until then, or until
-        `stopped` says so, is kept.
+        `deadline` is a value of time.monotonic(); work done until then, or until `stopped`
+        returns True, is kept.
         """
         newest = tx.value("SELECT MAX(id) FROM messages") or 0
         tokenize = tokenizer(tx.connection)
@@ -207,7 +207,7 @@ def _prepare(con: apsw.Connection) -> None:
     con.execute("PRAGMA synchronous = OFF")
     found = con.execute("PRAGMA user_version").get
     if not isinstance(found, int) or found > _FORMAT:
-        raise apsw.CorruptError("a side index of a newer format")
+        raise apsw.CorruptError("the side index has a newer format")
     with con:
         for table in _TABLES if found < _FORMAT else ():
             con.execute(f"DROP TABLE IF EXISTS {table}")
@@ -219,7 +219,7 @@ def _prepare(con: apsw.Connection) -> None:
 def _words_of(
     rows: Iterable[tuple[Any, ...]], tokenize: Tokenize
 ) -> tuple[set[str], list[tuple[int]], int | None]:
-    """Return the words of messages, the ids of those with overlong ones, and the last id."""
+    """Return the words of messages, the ids of those with overlong words, and the last id."""
     found: set[str] = set()
     overlong: list[tuple[int]] = []
     last = None
@@ -253,7 +253,7 @@ def _fact(con: apsw.Connection, name: str) -> object:
 
 
 def _identity(tx: Transaction, message_id: int) -> str | None:
-    """Return what tells the message at an id from that of another database."""
+    """Return what distinguishes the message at an id from that of another database."""
     row = tx.one("SELECT session_id, timestamp FROM messages WHERE id = ?", (message_id,))
     return None if row is None else f"{row[0]} {row[1]}"
 
@@ -264,7 +264,7 @@ def _covered(con: apsw.Connection, tx: Transaction) -> int:
         return 0
     newest = tx.value("SELECT MAX(id) FROM messages") or 0
     ends_as = _identity(tx, covered)
-    # A deleted last message proves nothing; another message in its place is another database.
+    # A deleted last message proves nothing; a different message means another database.
     replaced = ends_as is not None and ends_as != _fact(con, "identity")
     if replaced or (newest < covered - TAIL_ROWS and _is_settled(con)):
         with con:
@@ -276,30 +276,30 @@ def _covered(con: apsw.Connection, tx: Transaction) -> int:
 
 
 def _is_settled(con: apsw.Connection) -> bool:
-    """Tell whether the list is older than any snapshot of the file that somebody may look at.
+    """Return whether the list is older than any snapshot still in use.
 
-    Until then, a file that ends before the list does may just be seen as it was a moment ago.
+    Until then, a database that ends before the list does may just be a slightly old snapshot.
     """
     listed_at = _fact(con, "listed_at")
     return not isinstance(listed_at, int) or time.time() - listed_at > SNAPSHOT_SECONDS
 
 
 def _is_listed(term: str) -> bool:
-    """Tell whether a word is needed here.
+    """Return whether a word belongs in the list.
 
-    One wholly in CJK is found by its trigrams. Numbers and hashes are endless and would be
-    most of the list; see `may_be_unlisted`.
+    A word entirely in CJK is found by its trigrams. Numbers and hashes are endless and would
+    make up most of the list; see `may_be_unlisted`.
     """
     return bool(CJK.sub("", term)) and _HASH.fullmatch(term) is None
 
 
 def may_be_unlisted(part: str) -> bool:
-    """Tell whether a part of a word could stand inside a number or hash, which are not listed."""
+    """Return whether a part of a word could be inside a number or hash, which are not listed."""
     return _HASH_PART.fullmatch(part) is not None
 
 
 def _list_step(con: apsw.Connection, tx: Transaction, tokenize: Tokenize) -> int:
-    """List the words of the next messages and return the id that is covered now."""
+    """List the words of the next messages and return the highest id now covered."""
     covered = _covered(con, tx)
     rows = tx.rows(
         f"SELECT id, {indexed_text()} FROM messages WHERE id > ? ORDER BY id LIMIT {STEP_ROWS}",

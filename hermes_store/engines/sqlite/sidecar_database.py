@@ -1,11 +1,11 @@
-"""The sidecar: a small database beside the session database, for what is this program's own.
+"""The sidecar: a small database beside the session database, for this program's own data.
 
 `state.db.companion` holds the trash, the marks that the session database has no column for, and
-saved searches. None of that is ever written into the session database, which may belong to
-another program. The file appears with the first thing that is kept in it; until then everything
-reads as empty. A damaged one is moved aside, never overwritten.
+saved searches. None of that is ever written to the session database, which may belong to another
+program. The file is created when there is something to store; until then everything reads as
+empty. A damaged file is moved aside, never overwritten.
 
-This module owns the file. What is in it belongs to the folders `trash` and `marks`.
+This module owns the file; its contents belong to the packages `trash` and `marks`.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ Answer = TypeVar("Answer")
 
 
 def path_for(database: Path) -> Path:
-    """Return where the sidecar of a database lies."""
+    """Return the path of a database's sidecar."""
     return beside(real_path(database), ".companion")
 
 
 class _Unusable(Exception):
-    """There is no file, or none that this version reads."""
+    """There is no file, or none that this version can read."""
 
 
 class Sidecar:
@@ -85,7 +85,7 @@ class Sidecar:
 
     @property
     def path(self) -> Path:
-        """Where the file is, or would be."""
+        """Where the file is, or would be created."""
         return self._file.path
 
     @property
@@ -94,7 +94,7 @@ class Sidecar:
         return self._file.read_only
 
     def require_writable(self) -> None:
-        """Raise DatabaseReadOnly where nothing may be changed."""
+        """Raise DatabaseReadOnly if the sidecar was opened read-only."""
         self._file.require_writable()
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class Sidecar:
 
     @contextmanager
     def read(self) -> Iterator[Transaction | None]:
-        """Give one consistent view of the file, or None while there is nothing in it."""
+        """Provide one snapshot of the file, or None if there is no usable file."""
         with self._told(), self._view() as tx:
             yield tx
 
@@ -126,10 +126,10 @@ class Sidecar:
             self._file.give_back(con)
 
     def ask(self, question: Callable[[Transaction], Answer], nothing: Answer) -> Answer:
-        """Return the answer to a question, `nothing` where there is no usable file.
+        """Return the answer to a question, or `nothing` if there is no usable file.
 
-        What cannot be read goes to the log, and is never raised: a list of sessions must not
-        fail because of its sidecar.
+        Read errors are logged, never raised: a list of sessions must not fail because of its
+        sidecar.
         """
         try:
             with self._view() as tx:
@@ -138,18 +138,16 @@ class Sidecar:
             if isinstance(error, _DAMAGE) and self._is_damaged():
                 self._set_aside(error)
                 return nothing
-            self._warn("%s cannot be read (%s); marks and trash look empty.", self.path, error)
+            self._warn("%s cannot be read (%s); marks and trash appear empty.", self.path, error)
         except errors.DatabaseUnreadable as error:
-            self._warn("%s Marks and trash look empty.", error)
+            self._warn("%s Marks and trash appear empty.", error)
         return nothing
 
     def _check_version(self, con: apsw.Connection) -> None:
-        """Refuse a file that another process has just begun to make, or a newer version's."""
+        """Refuse a file that another process is still creating, or one of a newer version."""
         found = con.execute("PRAGMA user_version").get
         if found not in (0, VERSION):
-            self._warn(
-                "%s was written by a newer version (%s) and is left alone.", self.path, found
-            )
+            self._warn("%s was written by a newer version (%s) and is not used.", self.path, found)
         if found != VERSION:
             raise _Unusable
 
@@ -157,7 +155,7 @@ class Sidecar:
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
-        """Run the block in one IMMEDIATE transaction; inside another one, join it."""
+        """Run the block in one IMMEDIATE transaction, or join the one in progress."""
         self.require_writable()
         with self._file.lock, self._told():
             con = self._writer()
@@ -178,7 +176,7 @@ class Sidecar:
         return con
 
     def _prepare(self, con: apsw.Connection) -> None:
-        # Before the first table, or never: emptying the trash gives the space back.
+        # Only possible before the first table; lets emptying the trash free disk space.
         con.execute("PRAGMA auto_vacuum = INCREMENTAL")
         with suppress(apsw.BusyError, apsw.IOError, apsw.ProtocolError):
             con.execute("PRAGMA journal_mode = WAL")
@@ -191,14 +189,14 @@ class Sidecar:
                 con.execute(f"PRAGMA user_version = {VERSION}")
         if found > VERSION:
             raise errors.DatabaseReadOnly(
-                f"{self.path} was written by a newer version of this program. Update it to use "
-                "the trash and the marks in that file."
+                f"{self.path} was written by a newer version of this program. Update this one to "
+                "use the trash and the marks in that file."
             )
 
-    # -- files that are not what they were ---------------------------------------------------
+    # -- replaced and damaged files ----------------------------------------------------------
 
     def _notice_another_file(self) -> None:
-        """Forget connections to a file that was moved away, by us or by another process."""
+        """Close connections to a file that was moved away, by us or by another process."""
         found = identity(self.path)
         if found == self._identity:
             return
@@ -208,7 +206,7 @@ class Sidecar:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Turn SQLite's errors into sentences, and move the file aside where it is damaged."""
+        """Translate SQLite's errors, and move the file aside if it is damaged."""
         try:
             with self._file.errors():
                 yield
@@ -217,12 +215,12 @@ class Sidecar:
                 raise
             self._set_aside(error.__cause__)
             raise errors.DatabaseCorrupt(
-                f"{self.path} was damaged and has been moved aside. The sessions are as they "
-                "were; try again."
+                f"{self.path} was damaged and has been moved aside. Your sessions are not "
+                "affected; try again."
             ) from error
 
     def _is_damaged(self) -> bool:
-        """Return whether it is this file that is damaged; a block may read the other one too."""
+        """Return whether this file is damaged; a block may read the session database too."""
         try:
             con = self._file.open_reader()
         except _DAMAGE:
@@ -243,7 +241,7 @@ class Sidecar:
         with self._file.lock:
             self._file.forget_connections()
             if self.read_only:
-                self._warn("%s is damaged (%s); marks and trash look empty.", self.path, error)
+                self._warn("%s is damaged (%s); marks and trash appear empty.", self.path, error)
                 return
             number = 1
             while (aside := beside(self.path, f".broken-{number}")).exists():
@@ -258,7 +256,7 @@ class Sidecar:
                 return
             self._identity = None
         log.warning(
-            "%s is damaged (%s). It was kept as %s; trash, marks and saved searches start anew.",
+            "%s is damaged (%s). It was moved to %s; trash, marks and saved searches start empty.",
             self.path,
             error,
             aside.name,

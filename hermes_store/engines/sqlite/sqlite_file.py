@@ -1,8 +1,8 @@
-"""One SQLite file: its real path, its connections, waiting for locks, and errors as sentences.
+"""One SQLite file: its real path, its connections, waiting for locks, and translated errors.
 
 The session database, the sidecar, the side index and the watch all open their file here. The path
-is resolved once, so that a symbolic link, or a relative path followed by a change of directory,
-never separates a database from its log and the files beside it.
+is resolved once, so that a symbolic link, or a relative path and a change of directory, never
+separates a database from its log and the files beside it.
 """
 
 from __future__ import annotations
@@ -24,27 +24,26 @@ from hermes_store.engines.sqlite.error_translation import missing, translated
 
 MAX_TRIES = 15
 TRY_SECONDS = 1.2
-"""How long one try waits; fifteen of them are more patient than 15 times 1.15 s, the wait that
-Hermes programs are used to."""
+"""How long one try waits; fifteen tries wait longer than the 15 times 1.15 s of Hermes Agent."""
 QUICK_STEPS = 300
-"""How often a writer looks whether the lock is free before it takes its time: about 150 ms."""
+"""How often a writer polls the lock before it slows down: about 150 ms."""
 IDLE_READERS = 2
 
 Setup = Callable[[apsw.Connection], None]
 
 
 def real_path(path: Path | str) -> Path:
-    """Return the file itself: absolute, and with every symbolic link followed."""
+    """Return the absolute path with every symbolic link resolved."""
     return Path(os.path.realpath(Path(path).expanduser()))
 
 
 def beside(path: Path, ending: str) -> Path:
-    """Return the file beside another one whose name goes on with `ending`."""
+    """Return the path of the file beside another one, named like it plus `ending`."""
     return path.with_name(path.name + ending)
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another one under the same name; None if there is none."""
+    """Return what distinguishes a file from another one of the same name; None if missing."""
     try:
         found = path.stat()
     except OSError:
@@ -55,9 +54,9 @@ def identity(path: Path) -> tuple[int, int] | None:
 def busy_handler(budget: float) -> Callable[[int], bool]:
     """Return a busy handler that waits in short random steps, up to `budget` seconds.
 
-    Programs that do not queue take the lock again at once, so that it is free for a fraction of
-    a millisecond only; with longer steps each of three writers of this store got a quarter as
-    much done as each of two of Hermes Agent, with shorter ones those would have to wait.
+    Programs that do not queue take the lock again at once, so that it is free only for a fraction
+    of a millisecond. With longer steps, each of three writers of this store got a quarter as much
+    done as each of two of Hermes Agent; with shorter steps, Hermes Agent would have to wait.
     """
     started = 0.0
 
@@ -75,14 +74,14 @@ def busy_handler(budget: float) -> Callable[[int], bool]:
 
 
 def _nothing(_con: apsw.Connection) -> None:
-    """Set up nothing more."""
+    """The default setup."""
 
 
 class SqliteFile:
     """One file, opened for reading or for reading and writing. Safe to share between threads.
 
-    Reads come from a pool of read-only connections, each block seeing one snapshot. Writes go
-    through a single connection. No connection unlinks a live write-ahead log when it closes.
+    Reads use a pool of read-only connections; each block sees one snapshot. Writes go through a
+    single connection. No connection unlinks a live write-ahead log when it closes.
     """
 
     def __init__(
@@ -97,11 +96,11 @@ class SqliteFile:
         """`setup_reader` and `setup_writer` prepare each new connection."""
         self.path = real_path(path)
         self.given = path
-        """The path as it was given, for messages."""
+        """The path as given, for messages."""
         self.read_only = read_only
         self.closed = False
         self.lock = threading.RLock()
-        """Held by whoever writes."""
+        """Held while writing."""
         self._setup_reader = setup_reader
         self._setup_writer = setup_writer
         self._vfs = vfs
@@ -120,7 +119,7 @@ class SqliteFile:
         return translated(self.given)
 
     def require_writable(self) -> None:
-        """Raise DatabaseReadOnly where nothing may be changed."""
+        """Raise DatabaseReadOnly if the file was opened read-only."""
         if self.read_only:
             raise errors.DatabaseReadOnly(
                 f"{self.given} was opened read-only. Open it without read_only to change it."
@@ -134,7 +133,7 @@ class SqliteFile:
 
     @contextmanager
     def snapshot(self) -> Iterator[apsw.Connection]:
-        """Give a connection with one consistent view for the length of the block."""
+        """Provide a connection that sees one snapshot for the length of the block."""
         con = self.take_reader()
         try:
             con.execute("BEGIN")
@@ -142,14 +141,14 @@ class SqliteFile:
                 yield con
             finally:
                 if con.in_transaction:
-                    # Not ROLLBACK: search keeps temporary tables, and taking them back would
-                    # make SQLite read the whole schema again, which takes a millisecond.
+                    # Not ROLLBACK: search keeps temporary tables, and rolling them back makes
+                    # SQLite read the whole schema again, which takes a millisecond.
                     con.execute("COMMIT")
         finally:
             self.give_back(con)
 
     def take_reader(self) -> apsw.Connection:
-        """Return an idle reader, or a new one; `give_back` takes it again."""
+        """Return an idle reader or a new one; return it with `give_back`."""
         with self._pool_lock:
             self._require_open()
             if self._idle:
@@ -157,7 +156,7 @@ class SqliteFile:
         return self.open_reader()
 
     def give_back(self, con: apsw.Connection) -> None:
-        """Keep a reader for the next one who asks."""
+        """Return a reader to the pool."""
         with self._pool_lock:
             if not self.closed and len(self._idle) < IDLE_READERS:
                 self._idle.append(con)
@@ -165,7 +164,7 @@ class SqliteFile:
         con.close()
 
     def open_reader(self) -> apsw.Connection:
-        """Open a read-only connection; where the folder refuses a log, without one."""
+        """Open a read-only connection, without a log if the folder does not allow one."""
         if not self._immutable:
             if not self.path.exists():
                 raise missing(self.given)
@@ -183,12 +182,12 @@ class SqliteFile:
         return self._prepared(con, self._setup_reader)
 
     def _refuse_unmerged(self) -> None:
-        """Refuse a file in a protected folder whose log holds newer rows than the file itself."""
+        """Refuse a file in a write-protected folder if its log holds rows that the file lacks."""
         log = self.log
         if log.exists() and log.stat().st_size > 0:
             raise errors.DatabaseUnreadable(
                 f"{self.given} has unmerged changes in {log.name} and its folder is "
-                "write-protected. Copy both files to a folder of your own and open the copy."
+                "write-protected. Copy both files to a folder you can write to, and open the copy."
             )
 
     @staticmethod
@@ -205,7 +204,7 @@ class SqliteFile:
     # -- writing ---------------------------------------------------------------------------
 
     def writer(self) -> apsw.Connection:
-        """Return the connection that writes, opened when first needed. Hold `lock`."""
+        """Return the connection for writing, opened on first use. Hold `lock`."""
         self._require_open()
         self.require_writable()
         if self._writer is None:
@@ -226,21 +225,21 @@ class SqliteFile:
 
     @contextmanager
     def transaction(self, con: apsw.Connection) -> Iterator[None]:
-        """Run the block in one IMMEDIATE transaction: committed at its end, or rolled back."""
+        """Run the block in one IMMEDIATE transaction, committed at its end or rolled back."""
         retried(con, "BEGIN IMMEDIATE")
         try:
             yield
-            # With a log this never waits; with a rollback journal readers can hold it up.
+            # With a log this never waits; with a rollback journal, readers can delay it.
             retried(con, "COMMIT")
         except BaseException:
             if con.in_transaction:
                 con.execute("ROLLBACK")
             raise
 
-    # -- the end ---------------------------------------------------------------------------
+    # -- closing ---------------------------------------------------------------------------
 
     def forget_connections(self) -> None:
-        """Close all connections that are not in use; another file may have taken the place."""
+        """Close all connections not in use, because another file may have replaced this one."""
         with self._pool_lock:
             idle, self._idle = self._idle, []
         for con in idle:
@@ -258,7 +257,7 @@ class SqliteFile:
 
 
 def retried(con: apsw.Connection, sql: str) -> None:
-    """Run a statement that may find the file locked, several times if need be."""
+    """Run a statement, several times if the file is locked."""
     for left in reversed(range(MAX_TRIES)):
         try:
             con.execute(sql)
@@ -270,7 +269,7 @@ def retried(con: apsw.Connection, sql: str) -> None:
 
 
 def create(path: Path) -> None:
-    """Create a missing file that only its owner may read; SQLite gives its log the same rights."""
+    """Create a missing file that only its owner can read; SQLite copies the mode to its log."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -278,21 +277,21 @@ def create(path: Path) -> None:
     except FileExistsError:
         if not path.parent.is_dir():
             raise errors.DatabaseUnreadable(
-                f"{path.parent} is not a folder, so {path.name} cannot be kept there."
+                f"{path.parent} is not a folder, so {path.name} cannot be created there."
             ) from None
     except OSError as error:
         raise errors.DatabaseUnreadable(
             f"{path} cannot be created: {error.strerror}. Check the permissions of its folder, "
-            "or set HERMES_HOME to one you may write to."
+            "or set HERMES_HOME to one you can write to."
         ) from error
 
 
 def guard_close(con: apsw.Connection) -> None:
-    """Make sure that closing this connection never unlinks a log that somebody still uses.
+    """Make sure that closing this connection never unlinks a log that is still in use.
 
-    SQLite removes the log when it believes it is the last user, and it is wrong when another
-    process has lost its locks on the file. Either guard prevents it; both cost nothing.
+    SQLite removes the log when it believes it is the last user, which is wrong if another
+    process has lost its locks on the file. Either guard prevents this; both cost nothing.
     """
     con.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-    keep = array("i", [1])  # SQLite wants the address of an int; ctypes is slow to load
+    keep = array("i", [1])  # SQLite needs the address of an int; ctypes is slow to load
     con.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, keep.buffer_info()[0])

@@ -1,4 +1,4 @@
-"""Splitting text into words just as the word index does."""
+"""Splits text into words exactly as the word index does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CJK = re.compile("[ᄀ-ᇿ⺀-鿿ꥠ-꥿가-퟿豈-﫿＀-￯\U00020000-\U0003ff
 
 
 def tokenizer(con: apsw.Connection) -> Tokenize:
-    """Return the function that splits text into words just as the word index does."""
+    """Return a function that splits text into words exactly as the word index does."""
     split = con.fts5_tokenizer("unicode61", [])
 
     def tokenize(text: str) -> Sequence[str]:

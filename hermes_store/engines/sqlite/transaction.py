@@ -1,4 +1,4 @@
-"""What domain code sees of a connection: bound statements, and what the file can do."""
+"""The interface of a connection to the rest of the store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hermes_store.records.safe_text import storable
 
 
 class Transaction:
-    """What domain code sees of a connection: bound statements, and what the file can do."""
+    """Statements with bound values on one connection, and the capabilities of its database."""
 
     __slots__ = ("_con", "caps")
 
@@ -40,11 +40,11 @@ class Transaction:
             return next(self._mended(sql, bound), None)
 
     def _mended(self, sql: str, bound: list[Any]) -> Iterator[tuple[Any, ...]]:
-        """Run a query once more, with U+FFFD in place of what is not UTF-8.
+        """Run a query again, with U+FFFD in place of invalid UTF-8.
 
-        Other programs can store any bytes as text; apsw hands out no row that has some.
+        Other programs can store any bytes as text; apsw does not return such rows.
         """
-        # Loaded here: it takes longer than all the rest of apsw, and is hardly ever needed.
+        # Loaded here because it takes longer than the rest of apsw and is hardly ever needed.
         from apsw.ext import query_info
 
         names = [f"c{place}" for place in range(len(query_info(self._con, sql).description))]
@@ -65,7 +65,7 @@ class Transaction:
         return None if row is None else row[0]
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> int:
-        """Run a change and return how many rows it touched."""
+        """Run a change and return the number of rows it affected."""
         self._con.execute(sql, _bindable(values))
         return self._con.changes()
 
@@ -76,7 +76,7 @@ class Transaction:
 
     @property
     def connection(self) -> apsw.Connection:
-        """The connection itself, for the modules that speak SQLite's own dialect."""
+        """The connection itself, for modules that use SQLite's own features."""
         return self._con
 
 

@@ -1,9 +1,8 @@
-"""Telling triggers and views that a version of this program made from those of others.
+"""Tells triggers and views created by any version of this program from those of others.
 
-A trigger may differ from the one declared here because another version of this program made it;
-that is no reason to build an index anew, or two installed versions would do so in turns. So
-whoever creates such objects leaves their fingerprint in the file, and whoever opens the file
-compares what is there with that.
+A trigger may differ from the one declared here because another version of this program created
+it. That is no reason to rebuild an index, or two installed versions would do so in turns. So the
+creator of such objects leaves their fingerprint in the database, to compare with when opening it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ def stored(con: apsw.Connection, kind: str) -> dict[str, str]:
 
 
 def record(con: apsw.Connection, what: str, names: Iterable[str]) -> None:
-    """Note that objects are as they should be now. Runs inside a transaction."""
+    """Store the fingerprint of objects just created. Runs inside a transaction."""
     con.execute(
         "INSERT OR REPLACE INTO state_meta(key, value) VALUES (?, ?)",
         (_KEY.format(what=what), _digest(con, names)),
@@ -32,7 +31,7 @@ def record(con: apsw.Connection, what: str, names: Iterable[str]) -> None:
 
 
 def is_ours(con: apsw.Connection, what: str, declared: dict[str, str]) -> bool:
-    """Return whether all objects are there, and just as a version of this program left them."""
+    """Return whether all objects exist, exactly as a version of this program created them."""
     found = stored(con, "trigger") | stored(con, "view")
     if not declared.keys() <= found.keys():
         return False

@@ -1,7 +1,7 @@
-"""Has anything changed? A cheap question to ask several times a second.
+"""Detects changes, cheaply enough to be asked several times a second.
 
 `PRAGMA data_version` costs microseconds and changes with every commit of another connection.
-A file that appears, vanishes or is replaced is a change, too.
+A file that appears, disappears or is replaced is a change, too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hermes_store.errors import DatabaseError
 
 
 class Watch:
-    """Watches one database file, and its sidecar, from one thread."""
+    """Watches one database and its sidecar, from one thread."""
 
     def __init__(self, path: Path) -> None:
         self._file = SqliteFile(path, read_only=True)
@@ -25,7 +25,7 @@ class Watch:
         self._seen: tuple[object, ...] | None = None
 
     def changed(self) -> bool:
-        """Return whether something was committed since the last call; the first says no."""
+        """Return whether anything was committed since the last call; False on the first call."""
         now = (self._identity(), self._version(), self._sidecar_stamp())
         before, self._seen = self._seen, now
         return before is not None and before != now
@@ -48,12 +48,12 @@ class Watch:
                 self._con = self._file.open_reader()
             return int(self._con.execute("PRAGMA data_version").get)
         except (apsw.Error, DatabaseError):
-            # Locked for a moment, or not a database (any more): asked again next time.
+            # Briefly locked, or not a database (any more): try again next time.
             self.close()
             return None
 
     def _sidecar_stamp(self) -> tuple[tuple[int, int] | None, ...]:
-        # What was committed stays in the log for a while before it reaches the file itself.
+        # Commits stay in the log for a while before they reach the file itself.
         return _stamp(self._sidecar), _stamp(beside(self._sidecar, "-wal"))
 
 

@@ -1,8 +1,8 @@
-"""A fair queue among the writers of this store, in all processes: a lock file beside the database.
+"""A fair queue for this store's writers in all processes: a lock file beside the database.
 
 SQLite lets waiting writers race for the lock, and under load one of them starves. The queue is
-about fairness only, never about correctness: where it cannot be had (no fcntl, a folder that
-refuses the file, a stopped process at the head of the queue) writers race as SQLite does.
+only about fairness, never about correctness: where it is not available (no fcntl, a folder that
+refuses the file, a stopped process at the head of the queue), writers race as usual in SQLite.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ except ImportError:  # Windows
     fcntl = None
 
 PATIENCE = 2.0
-"""Seconds after which a writer stops queueing and takes its chances."""
+"""Seconds after which a writer stops queueing and races for the lock."""
 
 
 class WriterQueue:
-    """The lock file of one database, opened when first needed."""
+    """The lock file of one database, opened on first use."""
 
     def __init__(self, database: Path) -> None:
         self._path = beside(database, ".writers")
@@ -37,7 +37,7 @@ class WriterQueue:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Hold the head of the queue for the block, or go on without it after a while."""
+        """Hold the head of the queue for the block, or continue without it after a while."""
         held = self._usable and self._wait()
         try:
             yield
@@ -67,14 +67,14 @@ class WriterQueue:
             except BlockingIOError:
                 if time.monotonic() >= deadline:
                     return False
-                # Waiting in the kernel instead was up to a fifth faster with eight writers, but
-                # it knows no time-out: a stopped process would hold up all others for good.
+                # Waiting in the kernel was up to a fifth faster with eight writers, but it has
+                # no timeout: a stopped process would block all others forever.
                 time.sleep(random.uniform(0.0002, 0.002))
             else:
                 return True
 
     def close(self) -> None:
-        """Give the lock file back; the file itself stays for the next process."""
+        """Close the lock file; the file itself remains for other processes."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
