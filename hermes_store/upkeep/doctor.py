@@ -210,7 +210,7 @@ def _holders(path: Path) -> list[Finding]:
             Finding(
                 Health.GOOD,
                 "holders",
-                "This system does not tell which programs have the database open.",
+                "Cannot tell which programs use this database.",
             )
         ]
     others = holders(path)
