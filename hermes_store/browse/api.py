@@ -60,7 +60,7 @@ class Lists:
         return replace(chosen, archived_ids=(*chosen.archived_ids, *hidden)) if hidden else chosen
 
     def recent_ids(self, source: str | None = None, *, limit: int = -1) -> list[str]:
-        """Return ids of sessions of every kind, the most recently active first; -1 means no limit."""
+        """Return ids of every kind of session, the most recently active first; -1 is no limit."""
         with self._database.read() as tx:
             return [row["id"] for row in recent.recent(tx, source, limit=limit)]
 

@@ -135,7 +135,7 @@ def _by_activity(tx: Transaction, chosen: Filter, limit: int, offset: int) -> li
 
 
 def _project(tx: Transaction, row: dict[str, Any]) -> dict[str, Any]:
-    """Show the root of a compression chain as its newest session, with the root's start and cost."""
+    """Show the root of a chain as its newest session, with the root's start and cost."""
     if row["end_reason"] != "compression":
         return row
     tip_id = lineage.compression_tip(tx, row["id"])
