@@ -92,7 +92,7 @@ def _beside(tx: Transaction, record: Record, path: Path) -> Compared:
 
 
 def lost_routes(tx: Transaction, folder: Path) -> tuple[int, bool]:
-    """Return how many keys point to deleted sessions, and whether sessions.json is intact."""
+    """Return how many keys point to missing sessions, and whether sessions.json is intact."""
     path = folder / routing_file.FILE_NAME
     if not path.is_file():
         return 0, True

@@ -172,7 +172,7 @@ def _routes(tx: Transaction, folder: Path) -> Iterator[Finding]:
         text = "sessions.json is damaged; the next message to a bot repairs it."
         yield Finding(Health.NOTE, "routing", text, beside=True)
     if lost:
-        text = f"{lost:,} chats point to deleted sessions; their next message starts a new session."
+        text = f"{lost:,} chats point to missing sessions; their next message starts a new session."
         yield Finding(Health.NOTE, "routing", text, beside=True)
 
 

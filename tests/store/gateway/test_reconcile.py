@@ -99,7 +99,7 @@ def test_a_transcript_without_a_session(
     db.delete_session(talk.session_id)
     orphan, route = transcripts(path)
     assert "belong to sessions that are not in the database" in orphan.explanation
-    assert "1 chats lead to sessions that are gone" in route.explanation
+    assert "1 chats point to missing sessions" in route.explanation
     db.store.transfer.import_file(router.transcripts.path(talk.session_id))
     assert [each.health for each in transcripts(path)] == [Health.GOOD]
     assert len(db.store.messages.of(talk.session_id)) == 3
