@@ -1,1 +1,1 @@
-"""What a browser shows: lists, their rows, transcripts, recaps."""
+"""Data for browsing: lists, rows, transcripts, recaps."""

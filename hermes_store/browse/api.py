@@ -1,4 +1,4 @@
-"""What a store offers a browser: `store.lists` and `store.transcripts`."""
+"""The browsing parts of a store: `store.lists` and `store.transcripts`."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from hermes_store.sessions import messages
 
 
 class MarksBeside(Protocol):
-    """Knows the marks that are not in the session database itself."""
+    """Supplies the marks that are stored in the sidecar."""
 
     def archived(self, tx: Transaction) -> tuple[str, ...]:
-        """Return the sessions that are archived although the file does not say so."""
+        """Return the sessions that are archived in the sidecar only."""
 
     def of_rows(self, tx: Transaction, session_ids: Sequence[str]) -> dict[str, SessionMarks]:
-        """Return the marks of conversations; empty where there can be none."""
+        """Return the marks of conversations; empty if there cannot be any."""
 
 
 class Lists:
-    """Lists of conversations: everything in order, and the rows that are looked at."""
+    """Lists of conversations: all ids in order, and rows on demand."""
 
     def __init__(self, database: Database, marks: MarksBeside) -> None:
         self._database = database
@@ -40,7 +40,7 @@ class Lists:
     def conversations(
         self, chosen: Filter | None = None, *, limit: int = 20, offset: int = 0
     ) -> list[Conversation]:
-        """Return conversations by last activity, one for each compression chain."""
+        """Return conversations by last activity, one per compression chain."""
         with self._database.read() as tx:
             wanted = self._without_archived(tx, chosen or Filter())
             return recent_sessions.conversations(tx, wanted, limit=limit, offset=offset)
@@ -48,7 +48,7 @@ class Lists:
     def as_dictionaries(
         self, chosen: Filter | None = None, *, limit: int = 20
     ) -> list[dict[str, Any]]:
-        """Return the same list as dictionaries with all columns, which is faster for long ones."""
+        """Return the same list as dictionaries with all columns; faster for long lists."""
         with self._database.read() as tx:
             wanted = self._without_archived(tx, chosen or Filter())
             return recent_sessions.rich(tx, wanted, limit=limit, by_activity=True)
@@ -60,12 +60,12 @@ class Lists:
         return replace(chosen, archived_ids=(*chosen.archived_ids, *hidden)) if hidden else chosen
 
     def recent_ids(self, source: str | None = None, *, limit: int = -1) -> list[str]:
-        """Return every kind of session, the most recently active first; -1 is no limit."""
+        """Return ids of every kind of session, the most recently active first; -1 is no limit."""
         with self._database.read() as tx:
             return [row["id"] for row in recent_sessions.recent(tx, source, limit=limit)]
 
     def sources(self) -> list[str]:
-        """Return the sources that there are sessions of, by name."""
+        """Return the sources of all sessions, by name."""
         with self._database.read() as tx:
             return recent_sessions.sources(tx)
 
@@ -76,14 +76,14 @@ class Lists:
             yield from order.entries(tx, view, archived=hidden, now=now)
 
     def first_guess(self) -> list[str]:
-        """Return the ids that likely begin a list, where working out all of it takes a while."""
+        """Return the ids that likely start the list, if computing all of it takes a while."""
         with self._database.read() as tx:
             if tx.caps.activity:
                 return []
             return order.first_guess(tx, archived=self._marks.archived(tx))
 
     def rows(self, ids: Sequence[str], *, now: float) -> list[ListRow]:
-        """Return the rows of some conversations, marks included."""
+        """Return the rows of conversations, including their marks."""
         with self._database.read() as tx:
             found = rows.rows(tx, ids, now)
             marks = self._marks.of_rows(tx, [row.id for row in found])
@@ -106,7 +106,7 @@ class Lists:
 
 
 class Transcripts:
-    """Whole conversations as long pages, and what was said last."""
+    """Whole conversations as one long page each, and recaps."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -119,10 +119,7 @@ class Transcripts:
     def page_end(
         self, session_id: str, known: Outline | None = None
     ) -> tuple[Outline, list[Message]]:
-        """Return a conversation as a long page, with those of its last messages that are new.
-
-        New is what an earlier form of the page, if there is one, does not have.
-        """
+        """Return a conversation as one long page, and those of its last messages not in `known`."""
         with self._database.read() as tx:
             return transcript.page_end(tx, session_id, known)
 
@@ -134,18 +131,20 @@ class Transcripts:
         cancelled: Callable[[], bool] | None = None,
         typing: bool = False,
     ) -> tuple[array[int], Spans]:
-        """Return the messages of a page that match a search, and what marks the places."""
-        from hermes_store.browse import find_in_conversation
+        """Return the messages of a page that match a search, and a highlighter for the matches."""
+        from hermes_store.browse import (
+            find_in_conversation,  # keeps lists from loading all of search
+        )
 
         with self._database.read() as tx:
             return find_in_conversation.matches(tx, page, text, cancelled=cancelled, typing=typing)
 
     def recap(self, session_id: str, limits: Limits | None = None) -> Recap:
-        """Return what was said last in a session, short enough for a glance."""
+        """Return a short recap of the last messages of a session."""
         with self._database.read() as tx:
             return recap.build(messages.iterate(tx, session_id), limits)
 
     def quick_recap(self, session_id: str, limits: Limits | None = None) -> Recap:
-        """Return the recap of a session without reading all of a long one."""
+        """Return the recap of a session without reading a long one completely."""
         with self._database.read() as tx:
             return recap.of_session(tx, session_id, limits)

@@ -1,4 +1,4 @@
-"""Finding within one conversation: which of its messages match, and where in them."""
+"""Search within one conversation: the matching messages and the matches in them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def matches(
     cancelled: Callable[[], bool] | None = None,
     typing: bool = False,
 ) -> tuple[array[int], Highlighter]:
-    """Return the messages of a page that match a search text, and what marks the places.
+    """Return the messages of a page that match a search text, and a highlighter for the matches.
 
-    Fields such as source: say nothing about the words of one conversation and are left out.
+    Fields such as source: mean nothing within one conversation and are ignored.
     """
     root = query_language.parse(text).root
     if typing:

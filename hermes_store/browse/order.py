@@ -1,8 +1,7 @@
-"""What a long list of conversations needs: all ids in order, and how many are left out.
+"""The order of a long list of conversations: all ids, and how many are left out.
 
-The ids of everything are cheap (a walk through one index) and make a list that scrolls from the
-newest to the oldest without gaps; a row (see `list_rows`) is only put together when it is
-looked at.
+Reading all ids is cheap (a walk through one index), so that a list scrolls from the newest to the
+oldest without gaps; a row (see `rows`) is only built when it is shown.
 """
 
 from __future__ import annotations
@@ -23,29 +22,29 @@ from hermes_store.sessions.lineage import over_chain
 
 AGENT_SOURCES = ("tool", "subagent")
 QUICK_MESSAGES = 5_000
-"""Messages that are looked at for a first guess where the file keeps no activity."""
+"""Messages to read for a first guess if the database has no activity table."""
 
 _LISTED = "(SELECT value FROM json_each(?))"
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A conversation and what it is sorted and grouped by."""
+    """A conversation with its sort and group values."""
 
     id: str
     moment: float
     group: str | None = None
 
 
-# -- the order of everything -------------------------------------------------------------------
+# -- order -------------------------------------------------------------------------------------
 
 
 def entries(
     tx: Transaction, view: View, *, archived: Collection[str] = (), now: float
 ) -> Iterator[Entry]:
-    """Yield the ids of a list in order, with the headings that its grouping asks for.
+    """Yield the ids of a list in order, with the headings of its grouping.
 
-    `archived` are the sessions that somebody archived although the file does not say so.
+    `archived` are the sessions that are archived in the sidecar only.
     """
     places = _places(tx, view, archived)
     found: Iterable[_Place] = places if view.limit is None else _first(places, view.limit)
@@ -60,7 +59,7 @@ def _first(places: Iterator[_Place], number: int) -> Iterator[_Place]:
 
 
 def _kind(tx: Transaction) -> str:
-    """Return SQL for what hides a session: the value of a Hidden, or '' for nothing."""
+    """Return SQL for why a session is hidden: the value of a Hidden, or '' if it is shown."""
     agents = ", ".join(f"'{name}'" for name in AGENT_SOURCES)
     filed = "".join(f" OR COALESCE(s.{column}, 0)" for column in _filing(tx))
     return (
@@ -99,12 +98,12 @@ def _places(tx: Transaction, view: View, archived: Collection[str]) -> Iterator[
 
 
 def _from_index(tx: Transaction, view: View) -> Iterator[_Place]:
-    """Walk the index that exists for this list, and nothing else."""
+    """Read the list from its index alone."""
     chosen, names = of_source("a.source", view.source)
     if view.source is None:
         names = (*AGENT_SOURCES, "cron")
         chosen = f"a.source NOT IN ({', '.join('?' * len(names))})"
-    # Jobs are hidden for being jobs, so asking for them shows the silent ones, too.
+    # Scheduled jobs are hidden as such, so choosing them also shows those without messages.
     spoken = "" if view.source == "cron" else "AND a.spoken = 1"
     rows = tx.rows(
         "SELECT a.session_id, a.chain_active FROM session_activity a "
@@ -116,12 +115,12 @@ def _from_index(tx: Transaction, view: View) -> Iterator[_Place]:
 
 
 def _filing(tx: Transaction) -> list[str]:
-    """Return the columns with which a newer Hermes puts sessions away."""
+    """Return the columns with which a newer Hermes hides sessions."""
     return [column for column in ("archived", "hidden") if tx.caps.has_session(column)]
 
 
 _TOTAL = over_chain("SUM(COALESCE(c.message_count, 0))")
-# What the row shows: the title of the newest continuation that there is.
+# As the row shows it: the title of the newest continuation.
 _TITLE = (
     f"COALESCE({over_chain('c.title', 'ORDER BY c.started_at DESC, c.id DESC LIMIT 1')}, s.title)"
 )
@@ -143,10 +142,10 @@ def _group(view: View) -> str:
 
 
 def first_guess(tx: Transaction, *, archived: Collection[str] = ()) -> list[str]:
-    """Return the conversations of the newest messages, at once, where no order is kept.
+    """Return the conversations of the newest messages quickly, if no order is stored.
 
-    Working out the order of a large file that only Hermes Agent has written takes a moment;
-    this is what stands on the screen until then.
+    Computing the order of a large database that only Hermes Agent has written takes a moment;
+    this is shown until then.
     """
     recent_ones = tx.rows(
         "SELECT DISTINCT session_id FROM (SELECT session_id FROM messages ORDER BY id DESC "
@@ -182,7 +181,7 @@ def _grouped(places: Sequence[_Place], view: View, now: float) -> Iterator[Entry
 
 
 class _Days:
-    """Names for how long ago something was, the finer the nearer."""
+    """Headings by age, finer for recent times."""
 
     def __init__(self, now: float) -> None:
         today = local_day(now).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -190,20 +189,20 @@ class _Days:
         self._steps = [((today - timedelta(days)).timestamp(), text) for days, text in names]
 
     def name(self, moment: float) -> str:
-        """Return the heading of a moment."""
+        """Return the heading of a time."""
         for start, text in self._steps:
             if moment >= start:
                 return text
         return f"{local_day(moment):%B %Y}"
 
 
-# -- what is left out --------------------------------------------------------------------------
+# -- hidden ------------------------------------------------------------------------------------
 
 
 def hidden_counts(
     tx: Transaction, view: View, *, archived: Collection[str] = ()
 ) -> dict[Hidden, int]:
-    """Return how many conversations and sub-agents a view leaves out, by the reason."""
+    """Return how many conversations and sub-agents a view leaves out, by reason."""
     source, names = of_source("a.source", view.source)
     rows = tx.rows(
         f"SELECT {_kind(tx)}, COUNT(*) "
@@ -212,6 +211,3 @@ def hidden_counts(
     )
     kinds = set(_wanted_kinds(view))
     return {Hidden(kind): number for kind, number in rows if kind not in kinds}
-
-
-# -- how much ---------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""The recap of a conversation, as data: what was said last, short enough to read at a glance.
+"""The recap of a conversation as data: its last messages, shortened.
 
 User messages are cut to 300 characters, answers to three lines and 200 characters, tool calls to
-their number and names; the last answer stays whole. System messages, tool output and reasoning
-are left out, and of a long conversation the last ten exchanges are kept.
+their number and names; the last answer is kept in full. System messages, tool output and
+reasoning are left out, as is everything before the last ten exchanges.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hermes_store.records.safe_text import clean
 from hermes_store.sessions import messages
 
 WHOLE_RECAP = 400
-"""Messages up to which a recap reads all of a session."""
+"""A session with up to this many messages is read completely."""
 RECAP_STEP = 80
 
 
@@ -34,7 +34,7 @@ def _shortened(text: str, limits: Limits) -> str:
 
 
 def build(said_messages: Iterable[Message], limits: Limits | None = None) -> Recap:
-    """Make the recap of a conversation's messages."""
+    """Build the recap of a conversation from its messages."""
     limits = limits or Limits()
     said: list[tuple[str, str, str]] = []
     total = users = 0
@@ -65,9 +65,9 @@ def _entry(said: tuple[str, str, str], whole: bool, limits: Limits) -> RecapEntr
 
 
 def of_session(tx: Transaction, session_id: str, limits: Limits | None = None) -> Recap:
-    """Return the recap of a session without reading all of a long one.
+    """Return the recap of a session without reading a long one completely.
 
-    The number of earlier messages in a long one counts answers that only used tools, too.
+    For a long session, the number of earlier messages includes answers that only called tools.
     """
     limits = limits or Limits()
     by_role = dict(

@@ -1,7 +1,7 @@
 """Lists of sessions: newest first by start or by activity, with preview and compression tips.
 
-Where the file has the side table, a page costs as much as it has rows. Elsewhere (read-only
-on an untouched file, or a file of a newer Hermes) the same answers are computed from messages.
+With the activity table, the cost of a page depends only on its rows. Without it (read-only on an
+untouched database, or one of a newer Hermes) the same answers are computed from messages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hermes_store.records.sources import all_spellings, of_source
 from hermes_store.sessions import lineage, session_rows
 from hermes_store.sessions.lineage import over_chain
 
-# What a row takes over from the newest session of its compression chain.
+# What a row takes from the newest session of its compression chain.
 _FROM_TIP = (
     "id",
     "ended_at",
@@ -33,7 +33,7 @@ _FROM_TIP = (
 )
 
 
-# CROSS JOIN fixes the order: the relation is read through its list index.
+# CROSS JOIN fixes the join order: session_activity is read through its list index.
 ORIGIN = "session_activity a CROSS JOIN sessions s ON s.id = a.session_id"
 _EXTRAS = "a.last_active, a.preview_id, a.preview"
 
@@ -63,7 +63,7 @@ def _where(tx: Transaction, chosen: Filter, *, source_of: str) -> tuple[str, lis
 
 def preview(tx: Transaction, message_id: int | None, beginning: Any) -> str:
     if isinstance(beginning, bytes) and beginning.startswith(MARKER.encode()):
-        # Multimodal: the first bytes of JSON say nothing, the parts do.
+        # Multimodal: the first bytes of the JSON are no preview, its text parts are.
         beginning = tx.value("SELECT content FROM messages WHERE id = ?", (message_id,))
     return stored_preview(beginning)
 
@@ -78,7 +78,7 @@ def _dict(tx: Transaction, names: Sequence[str], row: Sequence[Any]) -> dict[str
 
 
 def rich_row(tx: Transaction, session_id: str) -> dict[str, Any] | None:
-    """Return one session with preview and last activity, or None."""
+    """Return one session with preview and last activity, None if there is none."""
     names, selected = session_rows.all_columns(tx, "s")
     row = tx.one(
         f"SELECT {selected}, {_EXTRAS} FROM {ORIGIN} WHERE a.session_id = ?", (session_id,)
@@ -120,7 +120,7 @@ def _by_start(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[
 def _by_activity(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[dict[str, Any]]:
     names, selected = session_rows.all_columns(tx, "s")
     if chosen.include_children:
-        # What continues a session counts for it, also where it is listed on its own.
+        # The activity of continuations counts, even if they are listed separately.
         last = over_chain("MAX(k.last_active)", "JOIN session_activity k ON k.session_id = c.id")
         source_of = "s"
     else:
@@ -135,7 +135,7 @@ def _by_activity(tx: Transaction, chosen: Filter, limit: int, offset: int) -> li
 
 
 def _project(tx: Transaction, row: dict[str, Any]) -> dict[str, Any]:
-    """Show a compression chain's root as its newest session, with the root's start and costs."""
+    """Show the root of a chain as its newest session, with the root's start and cost."""
     if row["end_reason"] != "compression":
         return row
     tip_id = lineage.compression_tip(tx, row["id"])
@@ -148,12 +148,12 @@ def _project(tx: Transaction, row: dict[str, Any]) -> dict[str, Any]:
 def recent(
     tx: Transaction, source: str | None = None, *, limit: int = 20, offset: int = 0
 ) -> list[dict[str, Any]]:
-    """Return every kind of session by its own last activity, children included."""
+    """Return sessions of every kind by their own last activity, including children."""
     if not tx.caps.activity or limit < 1:
         where, names = of_source("a.source", source)
         return _recent(tx, f"{ORIGIN} WHERE {where}", (*names, limit, offset))
-    # No index is in this order, but in that of the list nobody stands before their own activity:
-    # ever more of it is looked at, until nobody beyond can belong to the page.
+    # No index has this order, but in the list index a session never comes after its own activity:
+    # read ever more of it, until no session beyond can belong to the page.
     reach = limit + max(0, offset)
     while True:
         near, values = _first_in_list(source, reach)
@@ -171,7 +171,7 @@ _IN_LIST = (
 
 
 def _in_list(source: str | None) -> tuple[list[str], list[Any]]:
-    """Return the clauses that read all that is listed, and all that is not, by activity."""
+    """Return the clauses that read listed and unlisted sessions by activity."""
     condition, names = of_source("source", source)
     parts = [_IN_LIST.format(listed=listed, condition=condition) for listed in (1, 0)]
     return parts, [*names]
@@ -184,7 +184,7 @@ def _first_in_list(source: str | None, reach: int) -> tuple[str, list[Any]]:
 
 
 def _active_beyond(tx: Transaction, source: str | None, reach: int) -> float | None:
-    """Return the latest activity of those that stand beyond a place of the list, if any do."""
+    """Return the latest activity beyond a place in the list, None if there is none."""
     parts, values = _in_list(source)
     found = (
         tx.value(f"SELECT chain_active {part} LIMIT 1 OFFSET ?", (*values, reach)) for part in parts
@@ -203,7 +203,7 @@ def _recent(tx: Transaction, origin: str, values: Sequence[Any]) -> list[dict[st
 
 
 def recent_ids(tx: Transaction, source: str | None = None) -> list[str]:
-    """Return the ids of every kind of session, the most recently active first."""
+    """Return the ids of sessions of every kind, the most recently active first."""
     where, values = of_source("a.source", source)
     found = tx.rows(
         f"SELECT s.id FROM {ORIGIN} WHERE {where} "
@@ -216,7 +216,7 @@ def recent_ids(tx: Transaction, source: str | None = None) -> list[str]:
 def conversations(
     tx: Transaction, chosen: Filter | None = None, *, limit: int = 20, offset: int = 0
 ) -> list[Conversation]:
-    """Return a page of conversations, the most recently active first, one for each chain."""
+    """Return a page of conversations, the most recently active first, one per chain."""
     rows = _by_activity(tx, chosen or Filter(), limit, offset)
     return [_conversation(tx, row) for row in rows]
 
@@ -239,5 +239,5 @@ def _conversation(tx: Transaction, row: dict[str, Any]) -> Conversation:
 
 
 def sources(tx: Transaction) -> list[str]:
-    """Return every source that sessions have, by name."""
+    """Return the sources of all sessions, by name."""
     return [str(row[0]) for row in tx.rows("SELECT DISTINCT source FROM sessions ORDER BY source")]

@@ -1,7 +1,6 @@
-"""The rows of a list: what is shown of conversations, put together for many at once.
+"""The rows of a list, built for many conversations at once.
 
-A conversation is a session and what continues it after a compression; however many segments it
-has, and however many conversations are asked for, two statements read them.
+Two statements read them, regardless of the number of conversations and of their segments.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from hermes_store.sessions import in_use, lineage
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What a row shows of one session."""
+    """The columns of one session that a row needs."""
 
     id: str
     parent: str | None
@@ -32,7 +31,7 @@ class Segment:
     end_reason: str | None
     messages: int
     children: int
-    """How many sessions were started from it, of whatever kind."""
+    """How many sessions of any kind were started from it."""
     last_active: float
 
 
@@ -46,9 +45,9 @@ _ACTIVITY = "CROSS JOIN session_activity a ON a.session_id = s.id"
 
 
 def rows(tx: Transaction, ids: Sequence[str], now: float) -> list[ListRow]:
-    """Return the rows of some conversations, in the order asked for; what is gone is left out.
+    """Return the rows of conversations in the given order, without those that are gone.
 
-    An id is that of the session a conversation begins with.
+    The id of a conversation is that of its first session.
     """
     archived = "s.archived" if tx.caps.has_session("archived") else "0"
     found: dict[str, tuple[Segment, tuple[Any, ...]]] = {}
@@ -72,7 +71,7 @@ def _segment(tx: Transaction) -> str:
 
 
 def _chains(tx: Transaction, roots: Sequence[str]) -> dict[str, list[Segment]]:
-    """Return what continues some sessions, by the session that each chain begins with."""
+    """Return the continuations of sessions, by the root of each chain."""
     found: defaultdict[str, list[Segment]] = defaultdict(list)
     for root, *values in tx.rows(
         f"{lineage.CHAIN}SELECT chain.root, {_segment(tx)} FROM chain "
@@ -112,7 +111,7 @@ def _row(
 
 
 def _status(tip: Segment, last_active: float, *, silent: bool, now: float) -> Status:
-    """Return how a conversation stands, from its newest session."""
+    """Return the status of a conversation, from its newest session."""
     if tip.ended_at is None and now - last_active < in_use.IN_USE_SECONDS:
         return Status.LIVE
     if silent:

@@ -1,7 +1,7 @@
-"""A conversation as one long page: its message ids in order, messages by place, the end of it.
+"""A conversation as one long page: its message ids in order, and its last messages.
 
-The ids of a conversation come from an index alone; texts are read for the part that is on
-screen. All compression segments are one page, in the order they were spoken.
+The ids come from an index alone; text is read only for the part on screen. All compression
+segments are one page, in chronological order.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from hermes_store.records.transcript import Outline, Segment
 from hermes_store.sessions import lineage, messages, session_rows
 
 PAGE_END = 20
-"""Messages at the end of a page that are read along with it."""
+"""Messages at the end of a page that are read with it."""
 
-# A continuation begins with copies of what was said last, which have kept their moments.
+# A continuation begins with copies of the last messages, which keep their timestamps.
 _COPIED = (
     "EXISTS (SELECT 1 FROM messages o WHERE o.session_id = ? AND o.timestamp = m.timestamp "
     "AND o.role = m.role AND o.content IS m.content)"
@@ -24,7 +24,7 @@ _COPIED = (
 
 
 def outline(tx: Transaction, session_id: str) -> Outline:
-    """Return the page of the conversation that a session belongs to."""
+    """Return the page of the conversation of a session."""
     members = lineage.chain(tx, session_id)
     segments: list[Segment] = []
     ids = array("q")
@@ -45,7 +45,7 @@ def outline(tx: Transaction, session_id: str) -> Outline:
 def page_end(
     tx: Transaction, session_id: str, known: Outline | None
 ) -> tuple[Outline, list[Message]]:
-    """Return a conversation, and those of its last messages that an earlier form lacks."""
+    """Return a conversation, and those of its last messages that are not in `known`."""
     page = outline(tx, session_id)
     had = set(known.message_ids[-PAGE_END:]) if known is not None else set()
     new = [each for each in page.message_ids[-PAGE_END:] if each not in had]

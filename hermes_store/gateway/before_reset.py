@@ -1,7 +1,7 @@
-"""The one call that an owner gets before a conversation begins anew, bounded in time.
+"""The one call made before a conversation is reset, with a time limit.
 
-An entry of sessions.json says that the call is being made, so that no other process makes it
-too; it says until when, so that one that was killed meanwhile holds nobody up.
+An entry in sessions.json claims the call, so that no other process makes it too. The claim
+expires, so that a killed process blocks nobody.
 """
 
 from __future__ import annotations
@@ -21,52 +21,52 @@ CLAIM = "reset_claimed_until"
 DONE = "expiry_finalized"
 
 BeforeReset = Callable[[Session, ResetReason], object]
-"""What an owner does with a session whose conversation is about to begin anew."""
+"""Called with a session whose conversation is about to be reset."""
 
 log = logging.getLogger("hermes_store.gateway")
 
 
 def claim(route: Route, seconds: float) -> Route:
-    """Return an entry that says the call is being made."""
+    """Return an entry that claims the call."""
     return route.changed(route.updated_at, **{CLAIM: time.time() + seconds})
 
 
 def claimed_for(route: Route) -> float:
-    """Return for how many seconds more a call may go on, 0 if none is being made."""
+    """Return the seconds left for a running call, 0 if none is running."""
     until = route.fields.get(CLAIM)
     return max(0.0, until - time.time()) if isinstance(until, int | float) else 0.0
 
 
 def was_made(route: Route) -> bool:
-    """Tell whether the call was made: it came to its end, or to the end of its time."""
+    """Tell whether the call was made: it returned, or its time ran out."""
     return bool(route.fields.get(DONE)) or CLAIM in route.fields
 
 
 def settled(route: Route) -> Route:
-    """Return an entry whose call is over."""
+    """Return the entry after its call."""
     return route.changed(route.updated_at, **{CLAIM: None, DONE: True})
 
 
 def forgotten(route: Route, now: float) -> Route:
-    """Return the entry of a conversation that went on, so that the next end has its own call."""
+    """Return the entry of a conversation that continued, so that its next reset is called for."""
     fresh: dict[str, Any] = {CLAIM: None, DONE: False, "is_fresh_reset": False}
     return route.changed(now, **fresh)
 
 
 def make(call: BeforeReset, session: Session, reason: ResetReason, seconds: float) -> bool:
-    """Make the call; tell whether it came to its end in time and without trouble."""
+    """Make the call; tell whether it returned in time and without an error."""
     outcome = _Outcome()
 
     def work() -> None:
         with outcome:
             call(session, reason)
 
-    # A thread that hangs must hold up neither the reset nor the end of the program.
+    # A hanging thread must block neither the reset nor the exit of the program.
     thread = threading.Thread(target=work, name=f"before reset of {session.id}", daemon=True)
     thread.start()
     thread.join(seconds)
     if thread.is_alive():
-        log.warning("Saving before the reset of %s takes over %s s.", session.id, seconds)
+        log.warning("Saving before the reset of %s takes more than %s s.", session.id, seconds)
         return False
     if outcome.error is not None:
         log.warning("Saving before the reset of %s failed.", session.id, exc_info=outcome.error)
@@ -75,7 +75,7 @@ def make(call: BeforeReset, session: Session, reason: ResetReason, seconds: floa
 
 
 class _Outcome:
-    """Keeps what a call of somebody else's code raised, whatever it is."""
+    """Keeps whatever the called code raised."""
 
     def __init__(self) -> None:
         self.error: BaseException | None = None

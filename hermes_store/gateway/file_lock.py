@@ -1,7 +1,7 @@
-"""Locks that hold among all processes of a machine, taken with the `filelock` package.
+"""Locks between all processes of a machine, taken with the `filelock` package.
 
-The system lets go of one when a process ends, however it ends. Both kinds are locks on a whole
-file (`flock`), so they also hold against earlier versions of this program.
+The system releases them when a process ends, even in a crash. Both kinds lock a whole file
+(`flock`), so they also work against earlier versions of this program.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from filelock import FileLock, Timeout, lock_descriptor
 from hermes_store.errors import StoreError
 
 PATIENCE = 30.0
-"""Seconds after which waiting for another program is given up."""
+"""Seconds to wait for another program."""
 
 _STEP = 0.002
-"""Seconds between two attempts; whoever holds a lock needs about as long."""
+"""Seconds between attempts; a lock is usually held about as long."""
 
 
 @contextmanager
 def locked(path: Path, patience: float = PATIENCE) -> Iterator[None]:
-    """Hold a lock file for the block; StoreError if another program does not let go of it."""
-    # Where the system has no such locks, a file that merely exists would outlive a crash.
+    """Hold a lock file for the block; StoreError if another program does not release it."""
+    # No fallback: a lock that is merely an existing file would survive a crash.
     lock = FileLock(path, timeout=patience, mode=0o600, poll_interval=_STEP, fallback_to_soft=False)
     try:
         lock.acquire()
@@ -39,10 +39,10 @@ def locked(path: Path, patience: float = PATIENCE) -> Iterator[None]:
 
 
 def wait_for(descriptor: int, path: Path, patience: float = PATIENCE) -> None:
-    """Take the lock of an open file; it is given back when the file is closed.
+    """Lock an open file; closing the file releases the lock.
 
-    Not a `FileLock`: that opens the file by itself, some versions empty it, and on some systems
-    it is removed afterwards. `lock_descriptor` leaves it alone, but knows no timeout.
+    Not with `FileLock`, which opens the file itself, truncates it in some versions and removes
+    it on some systems. `lock_descriptor` leaves it alone, but has no timeout.
     """
     deadline = time.monotonic() + patience
     while not lock_descriptor(descriptor, blocking=False):
@@ -54,5 +54,5 @@ def wait_for(descriptor: int, path: Path, patience: float = PATIENCE) -> None:
 def _held(path: Path, patience: float) -> StoreError:
     return StoreError(
         f"Another program has held {path} for {patience:.0f} seconds. "
-        "End the gateway that hangs, then try again."
+        "Stop the hanging gateway, then try again."
     )

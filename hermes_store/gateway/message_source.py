@@ -1,6 +1,6 @@
-"""Where a message came from, as a bot for any platform can say it.
+"""The origin of a message, on any platform.
 
-Knows nothing of sessions; `keys` makes a session key of it.
+Independent of sessions; `keys` turns it into a session key.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hermes_store.records.safe_text import storable
 
 
 class ChatType(StrEnum):
-    """The kinds of chat that platforms have; another one is kept as it is called."""
+    """The common kinds of chat; other names are accepted unchanged."""
 
     DM = "dm"
     GROUP = "group"
@@ -25,16 +25,16 @@ class ChatType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageSource:
-    """The origin of one message. What a platform does not tell is None."""
+    """The origin of one message; None for what the platform does not tell."""
 
     platform: str
-    """A name of `hermes_store.records.sources`, such as telegram, or any other."""
+    """A name from `hermes_store.records.sources`, such as telegram, or any other."""
     chat_type: str = ChatType.DM
     chat_id: str | None = None
     thread_id: str | None = None
     user_id: str | None = None
     user_id_alt: str | None = None
-    """A steadier id of the same person, if the platform has one; it counts before `user_id`."""
+    """A more stable id of the same user, if there is one; takes precedence over `user_id`."""
     user_name: str | None = None
     chat_name: str | None = None
     chat_topic: str | None = None
@@ -42,24 +42,24 @@ class MessageSource:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            # Many platforms number their chats, and 5 and "5" must not become two sessions.
+            # Many platforms use numbers as ids; 5 and "5" must not become two sessions.
             if value is not None and not isinstance(value, str):
                 raise InvalidInput(
                     f"{field.name} of a message source must be text, not {value!r}. Use str()."
                 )
             if value is not None:
-                # Half of a surrogate pair can be written to no file; a key must survive that.
+                # A lone surrogate cannot be written to a file, but a key must be.
                 object.__setattr__(self, field.name, storable(str(value)))
         if not self.platform or not self.chat_type:
             raise InvalidInput("A message source needs a platform and a chat type.")
 
     @property
     def participant(self) -> str | None:
-        """Who said it, if the platform tells."""
+        """The id of the sender, if the platform tells."""
         return self.user_id_alt or self.user_id or None
 
     def origin(self) -> dict[str, str | None]:
-        """Return it in the form that sessions.json keeps."""
+        """Return the form stored in sessions.json."""
         always = {
             "platform": self.platform,
             "chat_id": self.chat_id,
@@ -74,9 +74,9 @@ class MessageSource:
 
     @classmethod
     def from_origin(cls, origin: Mapping[str, Any], platform: str = "unknown") -> Self:
-        """Return the source that sessions.json tells of; what it has besides is left out.
+        """Return the source stored in sessions.json, ignoring unknown fields.
 
-        `platform` is for an origin that does not name its own.
+        `platform` is the default for an origin without one.
         """
         known = {field.name for field in fields(cls)}
         told = {name: str(origin[name]) for name in known & origin.keys() if origin[name]}

@@ -1,7 +1,7 @@
-"""The gateway's sessions in the database: which one a key means, beginning and ending them.
+"""The gateway's sessions in the database: finding the one of a key, starting and ending them.
 
-Each session remembers its key in its row, so that sessions.json can be put together again, and
-so that two processes never begin two for one key: looking and beginning are one transaction.
+Each session stores its key in its row, so that sessions.json can be rebuilt. Finding and starting
+a session is one transaction, so that two processes never start two for one key.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from hermes_store.sessions import key_values, lineage, session_rows, titles
 from hermes_store.sessions.session_rows import new_session_id
 
 RESET = "session_reset"
-"""How a session ends whose conversation begins anew."""
+"""The end reason of a session whose conversation was reset."""
 
-# In model_config: version 11 has no columns for it, and newer ones look for _reset_from there.
+# In model_config: schema 11 has no columns for these, and newer ones expect _reset_from there.
 _MARK = "_gateway"
 _LINK = "_reset_from"
-# Sessions that ended like this were left on purpose; any other is taken up again.
+# Sessions that ended for these reasons stay ended; any other is resumed.
 _LEFT = frozenset({RESET, "new_session", "session_switch", "branched", "compression"})
 _TITLE = "gateway_title:"
 
 
 def find(tx: Transaction, platform: str, *keys: str) -> Session | None:
-    """Return the newest live session of a key, looking at the database only."""
+    """Return the newest live session of a key, from the database alone."""
     for session_id, key in _keyed(tx, keys, platform):
         if key in keys:
             found = session_rows.find(tx, lineage.compression_tip(tx, session_id))
@@ -40,7 +40,7 @@ def find(tx: Transaction, platform: str, *keys: str) -> Session | None:
 
 
 def all_live(tx: Transaction) -> Iterator[tuple[str, Session, Mapping[str, Any]]]:
-    """Yield every key with its newest live session and where it came from."""
+    """Yield every key with its newest live session and its origin."""
     seen: set[str] = set()
     for session_id, key in _keyed(tx, ()):
         if key in seen:
@@ -54,7 +54,7 @@ def all_live(tx: Transaction) -> Iterator[tuple[str, Session, Mapping[str, Any]]
 def _keyed(
     tx: Transaction, keys: tuple[str, ...], platform: str | None = None
 ) -> list[tuple[str, str]]:
-    """Return the open and the compressed sessions that have a key, the newest first."""
+    """Return open and compressed sessions with their keys, the newest first."""
     own = "session_key" if tx.caps.has_session("session_key") else "NULL"
     wanted = [f'%"{_MARK}"%'] if not keys else [f"%{_like(json.dumps(k))}%" for k in keys]
     wanted += [f"%{_like(json.dumps(k, ensure_ascii=False))}%" for k in keys]
@@ -97,10 +97,10 @@ def _origin(tx: Transaction, session_id: str) -> Mapping[str, Any]:
 
 
 def usable(tx: Transaction, session_id: str) -> Session | None:
-    """Return the session to go on with where sessions.json names one, None if there is none.
+    """Return the session to continue with for one named in sessions.json, None if there is none.
 
-    That is its newest continuation. One that another program ended is taken up again, unless
-    it ended because something new began.
+    That is its newest continuation. One that another program ended is resumed, unless it ended
+    because a new session took its place.
     """
     tip = session_rows.find(tx, lineage.compression_tip(tx, session_id))
     if tip is None or tip.ended_at is None:
@@ -120,7 +120,7 @@ def begin(
     model: str | None = None,
     instead_of: str | None = None,
 ) -> Session:
-    """Begin a session for a key, linked to the one whose place it takes."""
+    """Start a session for a key, linked to the one that it replaces."""
     mark: dict[str, Any] = {_MARK: {"session_key": key, "origin": source.origin()}}
     if instead_of is not None and session_rows.exists(tx, instead_of):
         session_rows.end(tx, instead_of, RESET, now)
@@ -142,13 +142,13 @@ def begin(
 
 
 def previous_session_id(session: Session) -> str | None:
-    """Return the session whose place a session took when its conversation began anew."""
+    """Return the session that a session replaced in a reset."""
     found = (session.model_config or {}).get(_LINK)
     return found if isinstance(found, str) else None
 
 
 def _fill_columns(tx: Transaction, session_id: str, key: str, source: MessageSource) -> None:
-    """Tell newer versions of Hermes where a session belongs, in the columns they look at."""
+    """Fill the columns in which newer versions of Hermes look for the key."""
     values = {
         "session_key": key,
         "chat_id": source.chat_id,
@@ -164,12 +164,12 @@ def _fill_columns(tx: Transaction, session_id: str, key: str, source: MessageSou
 
 
 def display_name(source: MessageSource) -> str | None:
-    """Return what a chat is called."""
+    """Return the name of a chat, or else of its user."""
     return source.chat_name or source.user_name
 
 
 def last_active(tx: Transaction, session: Session, now: float) -> float | None:
-    """Return when a session was last spoken in, or began; None if that lies ahead."""
+    """Return the time of the last message, or else of the start; None if in the future."""
     spoken = tx.value(
         "SELECT MAX(timestamp) FROM messages WHERE session_id = ? AND timestamp <= ?",
         (session.id, now),
@@ -179,16 +179,16 @@ def last_active(tx: Transaction, session: Session, now: float) -> float | None:
     return session.started_at if session.started_at <= now else None
 
 
-# -- titles that wait for their session --------------------------------------------------------
+# -- titles queued for the next session --------------------------------------------------------
 
 
 def queue_title(tx: Transaction, key: str, title: str) -> None:
-    """Keep a title for the next session of a key."""
+    """Store a title for the next session of a key."""
     key_values.put(tx, _TITLE + key, title)
 
 
 def waiting_title(tx: Transaction, key: str) -> str | None:
-    """Return the title that waits for the next session of a key."""
+    """Return the title queued for the next session of a key."""
     return key_values.get(tx, _TITLE + key)
 
 
@@ -200,5 +200,5 @@ def _give_waiting_title(tx: Transaction, session_id: str, key: str) -> None:
     try:
         titles.assign(tx, session_id, title)
     except TitleTaken:
-        # Free when it was asked for, taken since: the next number is nearer than no title.
+        # Taken since it was queued: a numbered title is better than none.
         titles.assign(tx, session_id, titles.next_in_lineage(tx, title))

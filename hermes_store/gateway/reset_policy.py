@@ -1,7 +1,7 @@
-"""When a conversation begins anew: pure functions of times, zones and policies.
+"""When a conversation is reset: pure functions of times, zones and policies.
 
-Moments are seconds since 1970, so that idle time is real time whatever clocks do. Only the
-daily hour looks at a clock on the wall.
+Times are seconds since 1970, so that clock changes do not affect idle time. Only the daily hour
+depends on local time.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ __all__ = ["ResetPolicy", "ResetReason", "due", "last_boundary", "policy_for", "
 
 
 class ResetReason(StrEnum):
-    """Why a conversation begins anew."""
+    """Why a conversation is reset."""
 
     IDLE = "idle"
     DAILY = "daily"
 
 
 def policy_for(config: GatewayConfig, platform: str, chat_type: str) -> ResetPolicy:
-    """Return the policy of a chat: that of its platform, else of its kind, else the general."""
+    """Return the policy of a chat: by platform, else by chat type, else the default."""
     for policies, name in ((config.reset_by_platform, platform), (config.reset_by_type, chat_type)):
         if name in policies:
             return policies[name]
@@ -32,24 +32,24 @@ def policy_for(config: GatewayConfig, platform: str, chat_type: str) -> ResetPol
 
 
 def zone_of(config: GatewayConfig) -> tzinfo | None:
-    """Return the zone of the daily hour, None for the machine's own."""
+    """Return the time zone of the daily hour, None for the machine's own."""
     if not config.timezone:
         return None
     try:
         return ZoneInfo(config.timezone)
     except (LookupError, ValueError, OSError):
         raise ConfigError(
-            f"gateway.timezone names '{config.timezone}', which is no time zone. "
-            "One looks like Europe/Berlin; on Windows the package tzdata brings them."
+            f"gateway.timezone: '{config.timezone}' is not a time zone. "
+            "Use a name such as Europe/Berlin; on Windows, install the package tzdata."
         ) from None
 
 
 def due(
     policy: ResetPolicy, last_active: float, now: float, zone: tzinfo | None = None
 ) -> ResetReason | None:
-    """Return why a conversation begins anew with a message now, None if it goes on.
+    """Return why a message now resets a conversation, None if the conversation continues.
 
-    A clock that was set back makes nothing due: `now` is then before the last activity.
+    If the clock was set back, `now` is before the last activity and nothing is due.
     """
     if policy.mode in ("idle", "both") and now > last_active + policy.idle_minutes * 60:
         return ResetReason.IDLE
@@ -59,13 +59,13 @@ def due(
 
 
 def last_boundary(now: float, at_hour: int, zone: tzinfo | None = None) -> float:
-    """Return the latest moment, not after now, at which a clock in the zone showed the hour.
+    """Return the latest time, not after now, at which a clock in the zone showed the hour.
 
-    Every date has one such moment. Where an hour comes twice it is the first; an hour that is
-    left out counts from the old time, which for a whole hour is the moment clocks jump.
+    Every date has one such time. If the hour occurs twice, it is the first; an hour that is
+    skipped counts in the old offset, which for a whole hour is when the clocks jump.
     """
     today = datetime.fromtimestamp(now, zone)
-    # A clock that goes back over midnight can be past tomorrow's hour already.
+    # If clocks go back across midnight, tomorrow's hour may already have passed.
     moments = (_boundary(today + timedelta(days=step), at_hour, zone) for step in (1, 0, -1, -2))
     return next(moment for moment in moments if moment <= now)
 

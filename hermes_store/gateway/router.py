@@ -1,8 +1,8 @@
-"""The front of the gateway: a message comes in, the session it belongs to comes out.
+"""The entry point of the gateway: find the session that an incoming message belongs to.
 
-A bot tells where a message came from. Whether its session goes on, is taken up again or begins
-anew follows from sessions.json, the database and the reset policies. In between, several
-processes of one home may do the same.
+A bot says where a message came from. Whether its session continues, is resumed or is reset
+follows from sessions.json, the database and the reset policies. Several processes of one home
+can do this at the same time.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from hermes_store.records.session import Session
 from hermes_store.sessions import messages, session_rows, titles
 
 TOUCH_SECONDS = 60.0
-"""How old the last activity in sessions.json may be while a conversation goes on. The database
-knows better, and is asked before a conversation begins anew."""
+"""How outdated the last activity in sessions.json may be while a conversation continues. The
+database is exact, and is checked before a reset."""
 _POLL_SECONDS = 0.02
 
 
 class HasDatabase(Protocol):
-    """A `Store`, as far as the router looks at it."""
+    """The part of a `Store` that the router needs."""
 
     @property
     def database(self) -> Database:
-        """The file of the store."""
+        """The database of the store."""
 
 
 class Outcome(Enum):
@@ -49,34 +49,34 @@ class Outcome(Enum):
     CREATED = "created"
     CONTINUED = "continued"
     RESUMED = "resumed"
-    """It had ended, or only the database knew it."""
+    """It had ended, or was only in the database."""
     RESET = "reset"
     COMMAND = "command"
-    """It was a command; `reply` answers it, and there may be no session yet."""
+    """The message was a command; `reply` answers it, and there may be no session yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """Where a message belongs."""
+    """The session of a message, and how it was found."""
 
     key: str
     outcome: Outcome
     session: Session | None
     reset_reason: ResetReason | None = None
     previous_id: str | None = None
-    """The session that ended, if this one took its place."""
+    """The session that this one replaced."""
     reply: str | None = None
 
     @property
     def session_id(self) -> str:
-        """The id of the session; every outcome but a command has one."""
+        """The id of the session; every outcome except a command has one."""
         assert self.session is not None, "a command came before its conversation"
         return self.session.id
 
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """A conversation that is about to begin anew, and who tells its owner."""
+    """A conversation about to be reset, and whether this process makes the call before it."""
 
     key: str
     session: Session
@@ -101,8 +101,8 @@ class SessionRouter:
     ) -> None:
         """Route for a store, with sessions.json and transcripts in `sessions` beside it.
 
-        `on_before_reset` is called once before a conversation begins anew, to save memories
-        and skills. While `has_background_work` says yes to a session, it never does.
+        `on_before_reset` is called once before a conversation is reset, to save memories and
+        skills. While `has_background_work` is true for a session, it is not reset.
         """
         self._db = store.database
         self._config = config.gateway if isinstance(config, Config) else config or GatewayConfig()
@@ -117,10 +117,10 @@ class SessionRouter:
         self._routes = Routes(folder, self._recovered)
         self.transcripts = Transcripts(folder)
 
-    # -- what comes in ---------------------------------------------------------------------
+    # -- messages --------------------------------------------------------------------------
 
     def incoming(self, source: MessageSource, message: str = "") -> Routed:
-        """Return the session that a message belongs to, begun or begun anew where it is time.
+        """Return the session that a message belongs to, started or reset if due.
 
         The message is not saved; `save` does that. `/title` is answered with `reply`.
         """
@@ -146,9 +146,9 @@ class SessionRouter:
     def save(
         self, routed: Routed, role: str, content: Any, timestamp: float | None = None, **more: Any
     ) -> int:
-        """Save a message of a session in the database and its transcript; return its id.
+        """Save a message to the database and the transcript; return its id.
 
-        `more` takes what else a message has, such as tool_calls or reasoning.
+        `more` takes other fields of a message, such as tool_calls or reasoning.
         """
         said: Mapping[str, Any] = {"role": role, "content": content, **more}
         moment = self._clock() if timestamp is None else timestamp
@@ -166,10 +166,10 @@ class SessionRouter:
             agent=self._agent,
         )
 
-    # -- a conversation that simply goes on ------------------------------------------------
+    # -- a conversation that continues -----------------------------------------------------
 
     def _going_on(self, source: MessageSource, key: SessionKey, now: float) -> Routed | None:
-        """Return the session if nothing at all is to be changed, without taking any lock."""
+        """Return the session if nothing needs to change, without taking a lock."""
         route = self._routes.get(str(key), key.as_hermes_writes_it)
         if route is None or before_reset.was_made(route) or not self._is_fresh(route, source, now):
             return None
@@ -190,7 +190,7 @@ class SessionRouter:
     def _settle(
         self, entries: dict[str, Route], source: MessageSource, key: SessionKey, now: float
     ) -> Routed | _Ending:
-        """Decide about a message and change the entries to match."""
+        """Find the session for a message and update the entries to match."""
         names = (str(key), key.as_hermes_writes_it)
         route = next((entries[name] for name in names if name in entries), None)
         name = route.key if route else str(key)
@@ -218,11 +218,11 @@ class SessionRouter:
     def _reason(
         self, tx: Transaction, route: Route, session: Session, source: MessageSource, now: float
     ) -> ResetReason | None:
-        """Return why a conversation begins anew, by the latest activity that anybody knows of."""
+        """Return why a conversation is due for a reset, by its latest known activity."""
         known = [route.updated_at]
-        if not before_reset.was_made(route):  # what is said during that call is no activity
+        if not before_reset.was_made(route):  # messages during that call are not activity
             known.append(open_sessions.last_active(tx, session, now) or route.updated_at)
-        # What lies ahead of a clock that was set back says nothing.
+        # After the clock was set back, times in the future mean nothing.
         past = [moment for moment in known if moment <= now]
         policy = reset_policy.policy_for(self._config, source.platform, source.chat_type)
         return reset_policy.due(policy, max(past), now, self._zone) if past else None
@@ -278,7 +278,7 @@ class SessionRouter:
                 entries[ending.key] = before_reset.settled(route)
 
     def _recovered(self) -> Mapping[str, Route]:
-        """Return the entries that the database knows of."""
+        """Rebuild the entries from the database."""
         found = {}
         with self._db.read() as tx:
             for key, session, origin in open_sessions.all_live(tx):
@@ -291,7 +291,7 @@ class SessionRouter:
     # -- /title ----------------------------------------------------------------------------
 
     def _title(self, source: MessageSource, key: SessionKey, wanted: str, now: float) -> Routed:
-        """Show or give a title; without a conversation that goes on, keep it for the next."""
+        """Show or set a title; without a current conversation, queue it for the next."""
         with self._lock:
             route = self._routes.get(str(key), key.as_hermes_writes_it)
         name = route.key if route else str(key)

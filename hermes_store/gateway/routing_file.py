@@ -1,8 +1,8 @@
-"""sessions.json: which session each key leads to, in the form that Hermes Agent writes.
+"""sessions.json: the session of each key, in the format of Hermes Agent.
 
-Whatever else an entry or the file holds is kept. A change replaces the file as a whole, under
-a lock that all processes share. A file that cannot be used is kept under another name, and
-what it said is put together again from what is readable of it and from the database.
+Unknown content is preserved. A change replaces the whole file, under a lock that all processes
+share. A damaged file is kept under another name, and its entries are rebuilt from what is
+readable and from the database.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from hermes_store.gateway import file_lock
 
 FILE_NAME = "sessions.json"
 
-# The moment of `updated_at`, which is local time without a zone and so means two moments in
-# the hour that comes twice in autumn. Hermes Agent ignores it and leaves it out.
+# The exact time of `updated_at`, which is local time without a zone and so ambiguous when clocks
+# go back in autumn. Hermes Agent ignores it and leaves it out.
 _EXACT = "updated_epoch"
 _QUARTER = 900
 _DAY = 86_400
@@ -38,13 +38,13 @@ Recover = Callable[[], Mapping[str, "Route"]]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One entry: where a key leads."""
+    """One entry: a key and its session."""
 
     key: str
     session_id: str
     updated_at: float
     fields: Mapping[str, Any]
-    """All that the entry says, in the file's own form."""
+    """All fields of the entry, as in the file."""
 
     @classmethod
     def new(
@@ -57,7 +57,7 @@ class Route:
     ) -> Route:
         """Return an entry for a session that is used from now on.
 
-        Of the entry `before` it, what is not known here is kept.
+        Unknown fields of the entry `before` it are kept.
         """
         kept = {} if before is None else before.fields
         begun = {"session_key": key, "session_id": session_id, "created_at": local_time(now)}
@@ -66,7 +66,7 @@ class Route:
 
     @classmethod
     def read(cls, key: str, fields: Any) -> Route | None:
-        """Return an entry of the file, None if it is no usable one."""
+        """Return an entry of the file, None if it is unusable."""
         if not isinstance(fields, dict) or not isinstance(fields.get("session_id"), str):
             return None
         moment = _moment(fields)
@@ -75,7 +75,7 @@ class Route:
         return cls(key, fields["session_id"], moment, fields)
 
     def changed(self, now: float, **more: Any) -> Route:
-        """Return the entry as it is once something happened now; a None takes a field away."""
+        """Return the entry updated now with some fields; None removes a field."""
         moment = {"updated_at": local_time(now), _EXACT: now}
         fields = {**self.fields, **moment, **more}
         kept = {
@@ -106,7 +106,7 @@ _BLANK: dict[str, Any] = {
 
 
 def local_time(moment: float) -> str:
-    """Return a moment as Hermes Agent writes it: ISO, local, without a zone."""
+    """Return a time as Hermes Agent writes it: ISO, local, without a zone."""
     return datetime.fromtimestamp(moment).isoformat()
 
 
@@ -118,8 +118,8 @@ def _moment(fields: Mapping[str, Any]) -> float | None:
     exact = fields.get(_EXACT)
     if not isinstance(exact, int | float) or isinstance(exact, bool):
         return said
-    # Both come from the same moment if they differ by a change of clocks or zone only;
-    # otherwise another program wrote the one that it knows.
+    # They mean the same time if they differ only by a change of clocks or zone; otherwise
+    # another program wrote the one that it knows.
     apart = abs(said - exact)
     off = apart % _QUARTER
     same = apart <= _DAY + _QUARTER and min(off, _QUARTER - off) < 0.001
@@ -127,7 +127,7 @@ def _moment(fields: Mapping[str, Any]) -> float | None:
 
 
 class Routes:
-    """The entries of one sessions.json, read again whenever another program changed it."""
+    """The entries of one sessions.json, reloaded whenever another program changed it."""
 
     def __init__(self, folder: Path, recover: Recover) -> None:
         self.path = folder / FILE_NAME
@@ -138,9 +138,9 @@ class Routes:
         self._seen: tuple[int, int, int] | None = None
 
     def get(self, *keys: str) -> Route | None:
-        """Return the entry of the first of some keys that has one, as of now.
+        """Return the current entry of the first key that has one.
 
-        None also if the file cannot be used; changing it mends it.
+        None also if the file is damaged; changing it repairs it.
         """
         self._read(mend=False)
         if self._seen is None:
@@ -149,7 +149,7 @@ class Routes:
 
     @contextmanager
     def changing(self) -> Iterator[dict[str, Route]]:
-        """Give all entries to change; they are written when the block ends without an error."""
+        """Give all entries to change; they are written if the block succeeds."""
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with file_lock.locked(self.path.with_name(FILE_NAME + ".lock")):
             self._read(mend=True)
@@ -160,7 +160,7 @@ class Routes:
                 self._entries, self._seen = entries, _stamp(self.path)
 
     def _text(self, entries: Mapping[str, Route]) -> str:
-        """Return the whole file; with 500 entries, making each anew took 8 ms a time."""
+        """Return the whole file, reusing unchanged entries: with 500, formatting all took 8 ms."""
         for key in self._texts.keys() - entries.keys():
             del self._texts[key]
         for key, route in entries.items():
@@ -189,7 +189,7 @@ class Routes:
             self._entries = {**self._recover(), **self._entries}
 
     def _set_aside(self) -> None:
-        """Keep a copy of a file that cannot be used; the file itself is replaced afterwards."""
+        """Keep a copy of a damaged file, which is then replaced."""
         found = _bytes(self.path)
         if found is None:
             return
@@ -197,15 +197,15 @@ class Routes:
         kept = self.path.with_name(f"{FILE_NAME}.damaged-{stamp}-{os.urandom(2).hex()}")
         _replace(kept, found)
         log.warning(
-            "%s could not be used as it was. It is kept as %s; the entries were put together "
-            "again from the database and from what could be read.",
+            "%s is damaged. It was kept as %s; its entries were rebuilt from the database "
+            "and from what could be read.",
             self.path,
             kept.name,
         )
 
 
 def parse(found: bytes | None) -> tuple[dict[str, Any], bool]:
-    """Return what a file says, and whether it is whole; a missing one is not."""
+    """Return the content of a file, and whether it is intact; a missing one is not."""
     if found is None:
         return {}, False
     try:
@@ -216,7 +216,7 @@ def parse(found: bytes | None) -> tuple[dict[str, Any], bool]:
 
 
 def _readable(text: str) -> Iterator[tuple[str, Any]]:
-    """Yield the pairs at the beginning of a JSON object that breaks off somewhere."""
+    """Yield the readable pairs at the beginning of a damaged JSON object."""
     decoder = json.JSONDecoder()
     place = text.find("{") + 1
     try:
@@ -237,7 +237,7 @@ def _differ(these: Mapping[str, Route], those: Mapping[str, Route]) -> bool:
 
 
 def _pair(key: str, value: Any) -> str:
-    """Return one pair of the file as Hermes Agent lays it out."""
+    """Format one pair of the file as Hermes Agent does."""
     text = json.dumps({key: value}, indent=2, ensure_ascii=False)
     return text.removeprefix("{\n").removesuffix("\n}")
 
@@ -258,9 +258,9 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def _replace(path: Path, content: str | bytes) -> None:
-    """Put a file in its place as a whole, on the disk before anybody sees it."""
+    """Replace a file atomically, synced to disk before it becomes visible."""
     raw = content.encode("utf-8", "replace") if isinstance(content, str) else content
-    # One name for all: whoever writes holds the lock, and what a kill leaves is used again.
+    # A fixed name: writers hold the lock, and a leftover of a killed process is reused.
     beside = path.with_name(path.name + ".new")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:

@@ -1,8 +1,8 @@
-"""Session keys: the name under which all messages of one conversation are found.
+"""Session keys: the name that all messages of one conversation share.
 
-A key is `agent:main:<platform>:<chat type>` and then what is known of chat, thread and person,
-as far as they tell conversations apart. It is what Hermes Agent writes, byte for byte, except
-that a colon inside an id is written %3A, so that every key can be taken apart again.
+A key is `agent:main:<platform>:<chat type>`, followed by the ids of chat, thread and user that
+distinguish conversations. It is byte for byte what Hermes Agent writes, except that a colon
+inside an id is written %3A, so that every key can be parsed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hermes_store.gateway.message_source import ChatType, MessageSource
 PREFIX = "agent"
 MAIN = "main"
 
-# Only what would be taken for an escape is escaped, so that "100%" stays as it is.
+# A percent sign is escaped only where it looks like an escape, so "100%" is unchanged.
 _TO_ESCAPE = re.compile(r":|%(?=25|3A)")
 _ESCAPED = re.compile(r"%(25|3A)")
 _CHARACTERS = {"25": "%", "3A": ":"}
@@ -24,13 +24,13 @@ _CHARACTERS = {"25": "%", "3A": ":"}
 
 @dataclass(frozen=True, slots=True)
 class SessionKey:
-    """A key in its parts."""
+    """A session key, parsed."""
 
     platform: str
     chat_type: str
     ids: tuple[str, ...] = ()
-    """Chat, thread and person in this order, those that are part of the key. The text of a key
-    does not say which of them is missing; the `origin` in sessions.json does."""
+    """Those of chat, thread and user, in this order, that are part of the key. Its text does not
+    say which are missing; the `origin` in sessions.json does."""
     agent: str = MAIN
     """The profile that the bot runs in."""
 
@@ -40,7 +40,7 @@ class SessionKey:
 
     @property
     def as_hermes_writes_it(self) -> str:
-        """The key without escapes, which is how Hermes Agent writes ids with colons."""
+        """The key without escapes, as Hermes Agent writes ids with colons."""
         return ":".join((PREFIX, self.agent, self.platform, self.chat_type, *self.ids))
 
 
@@ -53,14 +53,13 @@ def key_of(
 ) -> SessionKey:
     """Return the key of the conversation that a message belongs to.
 
-    A direct chat is one conversation. In groups and channels everybody has their own, where
-    the platform tells who is speaking; a thread is shared by all in it. The settings change
-    that.
+    A direct chat is one conversation. In groups and channels each user has their own, if the
+    platform tells who is speaking; a thread is shared. The settings change that.
     """
     person = source.participant
     ids: tuple[str | None, ...]
     if source.chat_type == ChatType.DM:
-        # Without a chat, the person at least keeps strangers out of each other's conversation.
+        # Without a chat id, the user id at least keeps conversations of different users apart.
         ids = (_canonical(source, source.chat_id or person), source.thread_id)
     else:
         apart = group_sessions_per_user and (thread_sessions_per_user or not source.thread_id)
@@ -88,12 +87,10 @@ def build(
 
 
 def parse(text: str) -> SessionKey:
-    """Return the parts of a key; InvalidInput if it is none."""
+    """Parse a key; InvalidInput if it is not one."""
     prefix, *parts = text.split(":")
     if prefix != PREFIX or len(parts) < 3 or not all(parts[:3]):
-        raise InvalidInput(
-            f"'{text}' is no session key. One looks like agent:main:telegram:dm:12345."
-        )
+        raise InvalidInput(f"'{text}' is not a session key. Example: agent:main:telegram:dm:12345.")
     agent, platform, chat_type, *ids = (_unescape(part) for part in parts)
     return SessionKey(platform, chat_type, tuple(ids), agent)
 
@@ -107,7 +104,7 @@ def _unescape(part: str) -> str:
 
 
 def _canonical(source: MessageSource, person: str | None) -> str | None:
-    """Return one form of a WhatsApp id: a number comes with + or @server, and :device."""
+    """Return the bare number of a WhatsApp id, which may come with +, @server or :device."""
     if person is None or source.platform != "whatsapp":
         return person
     bare = re.split("[:@]", person.strip().removeprefix("+"), maxsplit=1)[0]

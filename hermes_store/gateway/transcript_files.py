@@ -1,8 +1,8 @@
-"""Transcripts: `<session id>.jsonl`, what was said in a session, one JSON object on each line.
+"""Transcripts: `<session id>.jsonl`, the messages of a session, one JSON object per line.
 
-The database is written first and a transcript follows it, so whatever happens in between, the
-next message brings it up to date. Lines are only ever added. The one exception is the rest of
-a line that a crash cut off, which goes before the next line is written.
+The database is written first, then the transcript; if a crash separates them, the next message
+brings the transcript up to date. Lines are only ever added, except that a line cut off by a
+crash is removed before the next one is written.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ log = logging.getLogger("hermes_store.gateway")
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What a transcript says."""
+    """The content of a transcript."""
 
     meta: Mapping[str, Any] | None
-    """What was noted of the session when it began."""
+    """The note about the session at its start."""
     messages: tuple[dict[str, Any], ...]
     torn: str | None = None
-    """The rest of a last line that was cut off."""
+    """A last line that is cut off."""
     faulty_lines: tuple[int, ...] = ()
-    """Numbers of other lines that are no JSON objects."""
+    """Numbers of other lines that are not JSON objects."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """How far a transcript was written by this process."""
+    """How far this process has written a transcript."""
 
     size: int
     last_id: int
@@ -65,13 +65,13 @@ class Transcripts:
         self._places: dict[str, _Place] = {}
 
     def path(self, session_id: str) -> Path:
-        """Return the file of a session; InvalidInput if no file can be called like that."""
+        """Return the file of a session; InvalidInput if its id cannot be a file name."""
         if not session_id or session_id in (".", "..") or set(session_id) & set("/\\\0"):
-            raise InvalidInput(f"'{session_id}' cannot be the name of a transcript.")
+            raise InvalidInput(f"'{session_id}' cannot be the name of a transcript file.")
         return self.folder / (session_id + ENDING)
 
     def read(self, session_id: str) -> Transcript:
-        """Return what a transcript says; one that does not exist says nothing."""
+        """Return the content of a transcript, empty if there is none."""
         try:
             with self.path(session_id).open("rb") as file:
                 return _understood(file)
@@ -79,10 +79,10 @@ class Transcripts:
             return Transcript(None, ())
 
     def catch_up(self, db: Database, session_id: str, newest_id: int | None = None) -> int:
-        """Write what the database has and a transcript lacks; return how many messages it were.
+        """Add the messages that a transcript lacks; return how many were added.
 
-        A transcript that says something else than the database keeps what it has and gets
-        the message `newest_id` only.
+        A transcript that differs from the database keeps its content and gets only the
+        message `newest_id`.
         """
         path = self.path(session_id)
         with _open_locked(path) as descriptor:
@@ -118,7 +118,7 @@ def _write(descriptor: int, text: str) -> None:
         left = left[os.write(descriptor, left) :]
 
 
-# -- what is there -----------------------------------------------------------------------------
+# -- reading -----------------------------------------------------------------------------------
 
 
 def _understood(lines: Iterable[bytes]) -> Transcript:
@@ -147,7 +147,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
 def _place(
     tx: Transaction, descriptor: int, path: Path, session_id: str, newest_id: int | None
 ) -> int:
-    """Return the id of the last message that a transcript has; mend its end."""
+    """Return the id of the last message in a transcript; repair its end."""
     with path.open("rb") as file:
         found = _understood(file)
     _end_line(descriptor, path, found.torn)
@@ -163,8 +163,8 @@ def _place(
     if same and said == len(found.messages):
         return last_id
     log.warning(
-        "%s does not say what the database has for this session. New messages are added to "
-        "both; 'hermes sessions doctor' tells of the difference.",
+        "%s differs from the database. New messages are added to both; "
+        "'hermes sessions doctor' reports the difference.",
         path,
     )
     newest = messages_end(tx, session_id)
@@ -178,12 +178,12 @@ def messages_end(tx: Transaction, session_id: str) -> int:
 
 
 def _end_line(descriptor: int, path: Path, torn: str | None) -> None:
-    """Make sure that the next line begins a line of its own."""
+    """Make sure that the next write starts a new line."""
     size = os.fstat(descriptor).st_size
     if torn is not None:
         with path.open("rb") as file:
             whole = size - len(file.read().rpartition(b"\n")[2])
-        log.warning("The last line of %s was cut off; its %d bytes are gone.", path, size - whole)
+        log.warning("The last line of %s was cut off; removed its %d bytes.", path, size - whole)
         os.ftruncate(descriptor, whole)
     elif size:
         with path.open("rb") as file:
@@ -193,7 +193,7 @@ def _end_line(descriptor: int, path: Path, torn: str | None) -> None:
             _write(descriptor, "\n")
 
 
-# -- what is missing ---------------------------------------------------------------------------
+# -- writing -----------------------------------------------------------------------------------
 
 
 def _missing(tx: Transaction, session_id: str, after_id: int) -> tuple[list[str], int]:
@@ -206,7 +206,7 @@ def _missing(tx: Transaction, session_id: str, after_id: int) -> tuple[list[str]
 
 
 def _spoken(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a message in the form of a transcript: as a model is sent it, and its time."""
+    """Return a message in transcript form: as sent to a model, with its time."""
     said: dict[str, Any] = {"role": row["role"], "content": row["content"]}
     if row["tool_calls"]:
         said["tool_calls"] = row["tool_calls"]
@@ -230,5 +230,5 @@ def _meta(tx: Transaction, session_id: str) -> str:
 
 
 def _iso(moment: float) -> str:
-    # With its offset from UTC: without one, an hour of autumn would be two.
+    # With the UTC offset: without it, the hour repeated in autumn is ambiguous.
     return datetime.fromtimestamp(moment).astimezone().isoformat()

@@ -1,7 +1,7 @@
-"""Where transcripts and sessions.json differ from the database, and mending a transcript.
+"""Compare transcripts and sessions.json with the database, and complete transcripts.
 
-Looking changes nothing. Importing a transcript brings its messages into the database; here it
-is given, the other way round, what the database has and it lacks.
+Comparing changes nothing. Importing a transcript adds its messages to the database, and then
+adds to the transcript the messages that only the database has.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ class Difference(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A transcript beside the database."""
+    """A transcript compared with the database."""
 
     path: Path
     difference: Difference
     messages: int = 0
     """How many messages one of the two lacks."""
     torn: bool = False
-    """Whether the last line was cut off."""
+    """Whether the last line is cut off."""
 
 
 def compare_all(tx: Transaction, folder: Path) -> Iterator[Compared]:
-    """Yield every transcript of a folder beside the database."""
+    """Compare every transcript of a folder with the database."""
     for path in sorted(folder.glob(f"*{ENDING}")):
         yield compare(tx, path)
 
 
 def compare(tx: Transaction, path: Path) -> Compared:
-    """Lay a transcript beside the database."""
+    """Compare a transcript with the database."""
     session_id = path.name.removesuffix(ENDING)
     try:
         with import_file.opened(path) as lines:
@@ -71,7 +71,7 @@ def compare(tx: Transaction, path: Path) -> Compared:
 
 
 def _is_blank(path: Path) -> bool:
-    """Tell whether a transcript has no whole line: a crash can leave it so at its beginning."""
+    """Tell whether a transcript has no complete line, as after a crash at its start."""
     found = Transcripts(path.parent).read(path.name.removesuffix(ENDING))
     return found.meta is None and not found.messages and not found.faulty_lines
 
@@ -92,7 +92,7 @@ def _beside(tx: Transaction, record: Record, path: Path) -> Compared:
 
 
 def lost_routes(tx: Transaction, folder: Path) -> tuple[int, bool]:
-    """Return how many keys lead to sessions that are gone, and whether sessions.json is whole."""
+    """Return how many keys point to missing sessions, and whether sessions.json is intact."""
     path = folder / routing_file.FILE_NAME
     if not path.is_file():
         return 0, True
@@ -110,7 +110,7 @@ def lost_routes(tx: Transaction, folder: Path) -> tuple[int, bool]:
 def bring_in(
     db: Database, path: Path, progress: import_file.Progress | None = None
 ) -> ImportReport:
-    """Import a file. A transcript of this home also gets what only the database has."""
+    """Import a file; a transcript of this home also gets the messages that it lacks."""
     folder = db.path.parent / "sessions"
     if path.suffix != ENDING or path.resolve().parent != folder.resolve() or not path.is_file():
         return import_file.apply(db, path, progress=progress)
@@ -135,5 +135,5 @@ def _mended(db: Database, path: Path, done: Imported) -> Imported:
     added = Transcripts(path.parent).catch_up(db, session_id)
     said = [done.note] if done.note else []
     if added:
-        said.append(f"The transcript lacked {added} messages of the store and has them now.")
+        said.append(f"Added {added} messages from the database to the transcript.")
     return replace(done, note=" ".join(said) or None)

@@ -1,1 +1,1 @@
-"""Pins, tags, archived conversations, and saved searches."""
+"""Pins, tags, archived conversations and saved searches."""

@@ -1,8 +1,8 @@
-"""What a person notes on conversations: pinned, archived, tags.
+"""The marks on conversations: pinned, archived, tags.
 
-Where the session database has a column for a mark, that column is read and written, so that a
-newer Hermes sees the same. Everything else is kept in the companion. A mark on any session of a
-compression chain counts for the whole conversation, and is set on and taken off all of it.
+If the session database has a column for a mark, that column is used, so that a newer Hermes sees
+the same marks. All others are stored in the sidecar. A mark on any session of a compression chain
+counts for the whole conversation; setting and removing it changes the whole chain.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _LISTED = "(SELECT value FROM json_each(?))"
 
 
 def tag_name(text: str) -> str:
-    """Return a tag as it is kept: one line, lower case, without the sign in front."""
+    """Return a tag as it is stored: one line, lower case, without a leading #."""
     name = one_line(clean(text)).removeprefix("#").strip().lower()
     if not name or len(name) > MAX_TAG:
-        raise InvalidInput(f"A tag has 1 to {MAX_TAG} characters, unlike '{text[:80]}'.")
+        raise InvalidInput(f"A tag must have 1 to {MAX_TAG} characters; '{text[:80]}' does not.")
     return name
 
 
@@ -46,19 +46,19 @@ class Marks:
         self._set(session_id, PINNED, True)
 
     def unpin(self, session_id: str) -> None:
-        """Take the pin off a conversation."""
+        """Unpin a conversation."""
         self._set(session_id, PINNED, False)
 
     def archive(self, session_id: str) -> None:
-        """Hide a conversation from lists."""
+        """Archive a conversation: hide it from lists."""
         self._set(session_id, ARCHIVED, True)
 
     def unarchive(self, session_id: str) -> None:
-        """Show a conversation in lists again."""
+        """Unarchive a conversation: show it in lists again."""
         self._set(session_id, ARCHIVED, False)
 
     def tag(self, session_id: str, *tags: str) -> tuple[str, ...]:
-        """Give a conversation tags and return all it has now."""
+        """Add tags to a conversation and return all its tags."""
         names = [tag_name(tag) for tag in tags]
         members = self._members(session_id)
         with self._companion.write() as tx:
@@ -66,7 +66,7 @@ class Marks:
         return self.of([session_id])[session_id].tags
 
     def untag(self, session_id: str, *tags: str) -> tuple[str, ...]:
-        """Take tags off a conversation, all if none is named; return what it has now."""
+        """Remove tags from a conversation, all if none is given; return the remaining tags."""
         names = [tag_name(tag) for tag in tags]
         members = self._members(session_id)
         with self._companion.write() as tx:
@@ -90,7 +90,7 @@ class Marks:
                     f"UPDATE sessions SET {kind} = ? WHERE id IN {_LISTED}",
                     (int(wanted), json.dumps(members)),
                 )
-            # A mark from before the file had the column would otherwise outlive its removal.
+            # Also remove a mark from before the database had the column.
             if wanted or not self._companion.path.exists():
                 return
         with self._companion.write() as tx:
@@ -105,10 +105,10 @@ class Marks:
                 raise SessionNotFound(session_id)
             return list(lineage.chain(tx, session_id))
 
-    # -- asking ----------------------------------------------------------------------------
+    # -- reading ---------------------------------------------------------------------------
 
     def of(self, session_ids: Sequence[str]) -> dict[str, SessionMarks]:
-        """Return the marks of the conversations that some sessions belong to, by session."""
+        """Return the marks of the conversation of each session, by session id."""
         with self._db.read() as tx:
             members = {each: _conversation(tx, [each]) for each in session_ids}
             everyone = sorted({each for found in members.values() for each in found})
@@ -123,7 +123,7 @@ class Marks:
         return result
 
     def tags(self) -> tuple[tuple[str, int], ...]:
-        """Return all tags with the number of conversations that have them, by name."""
+        """Return all tags by name, each with its number of conversations."""
 
         def tagged(side: Transaction) -> dict[str, list[str]]:
             found: dict[str, list[str]] = {}
@@ -144,8 +144,9 @@ class Marks:
     def sessions_with(
         self, tx: Transaction, mark: str, value: str = "", *, in_file: bool = True
     ) -> tuple[str, ...]:
-        """Return all sessions of the conversations that have a mark: pinned, archived, or tag
-        with a value. Without `in_file`, only marks count that the session database lacks.
+        """Return all sessions of the conversations with a mark: pinned, archived, or tag and value.
+
+        Without `in_file`, only marks in the sidecar count.
         """
         wanted = value.lower().removeprefix("#") if mark == TAG else ""
         sql = "SELECT session_id FROM marks WHERE kind = ? AND value = ?"
@@ -158,13 +159,13 @@ class Marks:
         return tuple(sorted(_conversation(tx, found)))
 
     def archived(self, tx: Transaction) -> tuple[str, ...]:
-        """Return the sessions that are archived although the file does not say so."""
+        """Return the sessions that are archived in the sidecar only."""
         if not self._companion.path.exists():
             return ()
         return self.sessions_with(tx, ARCHIVED, in_file=False)
 
     def of_rows(self, tx: Transaction, session_ids: Sequence[str]) -> dict[str, SessionMarks]:
-        """Return the marks of conversations; nothing at all where there can be none."""
+        """Return the marks of conversations; empty if there cannot be any."""
         if not tx.caps.has_session(PINNED) and not self._companion.path.exists():
             return {}
         return self.of(session_ids)
@@ -178,7 +179,7 @@ class Marks:
 
 
 def forget(side: Transaction, session_ids: Iterable[str]) -> None:
-    """Remove the marks of sessions that are gone for good."""
+    """Remove the marks of permanently deleted sessions."""
     for session_id in session_ids:
         side.run("DELETE FROM marks WHERE session_id = ?", (session_id,))
 
@@ -211,7 +212,7 @@ def _in_file(tx: Transaction, session_ids: Sequence[str]) -> set[tuple[str, str,
 
 
 def _conversation(tx: Transaction, session_ids: Iterable[str]) -> set[str]:
-    """Return all sessions of the conversations that some sessions belong to."""
+    """Return all sessions of the conversations of some sessions."""
     roots = sorted(set(lineage.roots(tx, session_ids).values()))
     if not roots:
         return set()

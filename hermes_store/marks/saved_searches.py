@@ -1,4 +1,4 @@
-"""Searches that are kept: those with a name, and the history of what was searched for."""
+"""Saved searches and the search history."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ HISTORY_LENGTH = 1_000
 
 
 class SavedSearches:
-    """The kept searches beside one session database."""
+    """The saved searches and search history of one session database."""
 
     def __init__(self, companion: Sidecar) -> None:
         self._companion = companion
 
     def list(self) -> tuple[SavedSearch, ...]:
-        """Return the searches that were given a name, by name."""
+        """Return the saved searches, by name."""
         sql = "SELECT name, text, saved_at FROM saved_searches ORDER BY name"
         return self._companion.ask(lambda tx: tuple(SavedSearch(*row) for row in tx.rows(sql)), ())
 
     def save(self, name: str, text: str, now: float | None = None) -> SavedSearch:
-        """Keep a search under a name; an earlier one of that name is replaced."""
+        """Save a search under a name, replacing an earlier one."""
         clean = one_line(storable(name))
         if not clean:
             raise InvalidInput("A saved search needs a name.")
@@ -42,14 +42,14 @@ class SavedSearches:
             return tx.run("DELETE FROM saved_searches WHERE name = ?", (one_line(name),)) > 0
 
     def history(self, limit: int = 100) -> tuple[str, ...]:
-        """Return what was searched for, the latest first, each text once."""
+        """Return the search history, the latest first, each text once."""
         sql = "SELECT text FROM search_history ORDER BY used_at DESC LIMIT ?"
         return self._companion.ask(
             lambda tx: tuple(str(row[0]) for row in tx.rows(sql, (limit,))), ()
         )
 
     def remember(self, text: str, now: float | None = None) -> None:
-        """Add a search to the history, which keeps the latest thousand."""
+        """Add a search to the search history, which keeps the latest thousand."""
         if not text.strip():
             return
         with self._companion.write() as tx:
@@ -64,6 +64,6 @@ class SavedSearches:
             )
 
     def clear_history(self) -> None:
-        """Forget what was searched for."""
+        """Clear the search history."""
         with self._companion.write() as tx:
             tx.run("DELETE FROM search_history")

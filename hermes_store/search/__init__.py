@@ -1,1 +1,1 @@
-"""Finding messages: the query language, the plan for a file, and running it."""
+"""Searching messages: the query language, planning and running a search."""

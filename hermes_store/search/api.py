@@ -1,4 +1,4 @@
-"""What a store offers on search: `store.search` and `store.recall`."""
+"""The search parts of a store: `store.search` and `store.recall`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hermes_store.search.sessiondb_search import search_messages
 
 
 class MessageSearch:
-    """Finds messages; see docs/search.md for the language."""
+    """Searches messages; see docs/search.md for the query language."""
 
     def __init__(self, database: Database, index: SideIndex, marks: MarkSource) -> None:
         self._database = database
@@ -26,7 +26,7 @@ class MessageSearch:
         self._marks = marks
 
     def run(self, request: Request | str) -> SearchResult:
-        """Find messages. Never raises for anything in the text."""
+        """Run a search. Never raises for anything in the text."""
         wanted = Request(request) if isinstance(request, str) else request
         with self._database.read() as tx:
             return search(tx, wanted, self._index, self._marks)
@@ -58,10 +58,10 @@ class MessageSearch:
     def prepare(
         self, progress: Callable[[int, int], None] | None = None, seconds: float | None = None
     ) -> bool:
-        """Bring the list of known words up to date; return whether it is complete.
+        """Bring the side index up to date; return whether it is complete.
 
-        Searches do this themselves for small amounts. Programs that open a large file for the
-        first time may run it in the background.
+        Searches do this themselves for small amounts. Programs that open a large database for
+        the first time can run it in the background.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
         with self._database.read() as tx:
@@ -69,7 +69,7 @@ class MessageSearch:
 
 
 class Recall:
-    """Looks up what earlier conversations say; see docs/recall.md."""
+    """Recalls earlier conversations; see docs/recall.md."""
 
     def __init__(self, database: Database, index: SideIndex) -> None:
         self._database = database
@@ -86,7 +86,7 @@ class Recall:
         role_filter: Sequence[str] | str | None = None,
         now: float,
     ) -> Recalled:
-        """Return the earlier conversations that bear on a question, most relevant first."""
+        """Return the earlier conversations relevant to a question, the most relevant first."""
         return recall.recall(
             self._database,
             self._index,

@@ -1,4 +1,4 @@
-"""Stopping a search: by a token that somebody else pulls, or when its time is up."""
+"""Stopping a search: when it is cancelled, or when its time is up."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextlib import contextmanager
 import apsw
 
 CHECK_EVERY = 1_000
-"""Steps of SQLite's machine between two looks at the token; about 0.1 ms."""
+"""SQLite instructions between two checks; about 0.1 ms."""
 
 
 class Stop:
-    """Says whether a search should end now."""
+    """Tells whether a search should stop now."""
 
     def __init__(
         self, cancelled: Callable[[], bool] | None = None, seconds: float | None = None
@@ -21,7 +21,7 @@ class Stop:
         self._cancelled = cancelled
         self._deadline = None if seconds is None else time.monotonic() + seconds
         self.stopped = False
-        """Whether the search was in fact ended early."""
+        """Whether the search was stopped early."""
 
     def __call__(self) -> bool:
         if not self.stopped:
@@ -31,9 +31,9 @@ class Stop:
 
     @contextmanager
     def watching(self, con: apsw.Connection) -> Iterator[None]:
-        """Interrupt the connection's statements inside the block when it is time.
+        """Interrupt the statements of a connection inside the block when it is time.
 
-        The interruption is swallowed: what was found until then is the partial result.
+        The interruption is swallowed: what was found so far is the partial result.
         """
         con.set_progress_handler(self, CHECK_EVERY, id=self)
         try:

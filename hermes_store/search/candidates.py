@@ -1,4 +1,4 @@
-"""Reading candidates: messages with their sessions, by index, by id or one after another."""
+"""Reading candidates: messages with their sessions, by index, by id or by scan."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _SESSION = "CROSS JOIN sessions s ON s.id = m.session_id"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A message that matched, with its text for the excerpt."""
+    """A candidate message with its text."""
 
     read: bool
-    """Whether content and tool calls were read at all."""
+    """Whether content and tool calls were read."""
     flags: tuple[Any, ...]
-    """The answers to the fields that are not conditions on all hits."""
+    """The values of the fields that are not conditions on all results."""
     message_id: int
     session_id: str
     role: str
@@ -45,12 +45,12 @@ class Found:
 
 
 def _as_text(stored: Any) -> str | None:
-    """Return a stored text; other programs now and then store bytes."""
+    """Return stored text, which other programs sometimes store as bytes."""
     return stored.decode("utf-8", "replace") if isinstance(stored, bytes) else stored
 
 
 class Rows:
-    """The messages of a file under some conditions, in one direction of time."""
+    """The messages of a database that meet conditions, in one direction of time."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Rows:
         return sql, [value for condition in chosen for value in condition.values]
 
     def session_conditions(self) -> tuple[str, list[Any]]:
-        """Return the conditions that only look at sessions, as SQL with values."""
+        """Return the conditions on sessions only, as SQL with values."""
         return self._where(sessions_only=True)
 
     # -- streams ---------------------------------------------------------------------------
@@ -97,7 +97,7 @@ class Rows:
     def lookup(
         self, table: str, expression: str, low: int, high: int, *, exact: bool
     ) -> Iterator[Found]:
-        """Yield what an index has for an expression between two message ids."""
+        """Yield what an index finds for an expression between two message ids."""
         return self._read(
             f"{table} f CROSS JOIN messages m ON m.id = f.rowid",
             f"{table} MATCH ? AND f.rowid BETWEEN ? AND ?",
@@ -107,16 +107,16 @@ class Rows:
         )
 
     def since(self, message_id: int) -> Iterator[Found]:
-        """Yield the messages from an id on."""
+        """Yield the messages from an id onward."""
         return self._read("messages m", "m.id >= ?", (message_id,), "m.id")
 
     def with_ids(self, ids: Sequence[int]) -> Iterator[Found]:
-        """Yield the messages with some ids."""
+        """Yield the messages with these ids."""
         for message_id in sorted(ids, reverse=not self._oldest_first):
             yield from self._read("messages m", "m.id = ?", (message_id,), "m.id")
 
     def scan(self, low: int, high: int, test: str, values: Sequence[Any]) -> Iterator[Found]:
-        """Read messages through, a stretch at a time, and remember how far back that went."""
+        """Scan messages in steps, and record how far back the scan went."""
         where = f"m.id BETWEEN ? AND ? AND {test}"
         if self._oldest_first:
             yield from self._read("messages m", where, (low, high, *values), "m.id")
@@ -131,9 +131,9 @@ class Rows:
             top = self._tx.value("SELECT MAX(id) FROM messages WHERE id < ?", (bottom,))
 
     def of_few_sessions(self) -> list[int] | None:
-        """Return the messages of the few sessions that conditions leave over; None if many.
+        """Return the messages of the sessions that meet the conditions; None if there are many.
 
-        Looking through a handful of sessions beats walking all hits of a common word.
+        Reading a handful of sessions beats walking all matches of a common word.
         """
         if not any(each.session for each in self._conditions):
             return None
@@ -152,10 +152,10 @@ class Rows:
             row[0] for session_id, _ in sessions for row in self._tx.rows(listed, (session_id,))
         ]
 
-    # -- figures ---------------------------------------------------------------------------
+    # -- counts and scores -----------------------------------------------------------------
 
     def exceeds(self, table: str, expression: str, number: int) -> bool:
-        """Tell whether an index has more than so many entries for an expression."""
+        """Tell whether an index has more than `number` entries for an expression."""
         beyond = self._tx.one(
             f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
             (expression, number),
@@ -163,7 +163,7 @@ class Rows:
         return beyond is not None
 
     def count(self, table: str, expression: str, up_to: int) -> int:
-        """Count what an index has for an expression, one beyond a limit at most."""
+        """Count what an index finds for an expression, up to one beyond a limit."""
         conditions, values = self._where()
         joined = f"CROSS JOIN messages m ON m.id = f.rowid {_SESSION}" if self._conditions else ""
         counted = self._tx.value(
@@ -187,6 +187,6 @@ class Rows:
             (expression, *values, limit),
         )
         ids = json.dumps([message_id for (message_id,) in ranked])
-        # Together: a statement for each would take half as long as the search.
+        # All at once: one statement each would take half as long as the search.
         origin = "json_each(?) best CROSS JOIN messages m ON m.id = best.value"
         yield from self._read(origin, "1", (ids,), "best.key ASC, m.id")

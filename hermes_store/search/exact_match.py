@@ -1,4 +1,4 @@
-"""The exact test: does a message's text satisfy a query tree?"""
+"""The exact test of a message text against a query tree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hermes_store.search.query_words import Kind, Leaf, fold
 
 
 class Candidate:
-    """A message under test; folds and splits its text only when somebody asks."""
+    """A message under test; folds and tokenizes its text lazily."""
 
     __slots__ = ("_folded", "_tokenize", "_tokens", "fields", "text")
 
@@ -23,14 +23,14 @@ class Candidate:
 
     @property
     def folded(self) -> str:
-        """The text without regard to case."""
+        """The text folded for comparison."""
         if self._folded is None:
             self._folded = fold(self.text)
         return self._folded
 
     @property
     def tokens(self) -> Sequence[str]:
-        """The words of the text."""
+        """The words of the text, as FTS5 splits it."""
         if self._tokens is None:
             self._tokens = self._tokenize(self.text)
         return self._tokens
@@ -39,7 +39,7 @@ class Candidate:
 def satisfies(
     node: Node, candidate: Candidate, leaf_of: Callable[[Text], Leaf], *, parts: bool
 ) -> bool:
-    """Tell whether a candidate matches a tree; with `parts`, parts of words count."""
+    """Tell whether a candidate matches a tree; with `parts`, parts of words match too."""
     match node:
         case Text():
             return _leaf_matches(leaf_of(node), candidate, parts=parts)
@@ -48,7 +48,7 @@ def satisfies(
         case Or():
             return any(satisfies(part, candidate, leaf_of, parts=parts) for part in node.parts)
         case Not():
-            # "NOT java" leaves JavaScript in, as in FTS5: only whole words are kept out.
+            # As in FTS5, "NOT java" keeps JavaScript: only whole words are excluded.
             return not satisfies(node.part, candidate, leaf_of, parts=False)
         case Field():
             return candidate.fields[node]
@@ -61,5 +61,5 @@ def _leaf_matches(leaf: Leaf, candidate: Candidate, *, parts: bool) -> bool:
     if parts and contained:
         return True
     if not contained and leaf.tokens == (leaf.needle,) and candidate.folded.isascii():
-        return False  # a plain word that is not contained does not stand there either
+        return False  # a plain word that is not in the text is not one of its words
     return leaf.stands_in(candidate.tokens)

@@ -21,7 +21,7 @@ IS = ("live", "ended", "archived", "pinned", "root", "branch", "agent", "compres
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A piece of SQL with its values; `session` if it only looks at the session."""
+    """A piece of SQL with its values; `session` if it concerns only the session."""
 
     sql: str
     values: tuple[Any, ...] = ()
@@ -29,14 +29,14 @@ class Condition:
 
 
 class MarkSource(Protocol):
-    """Who knows the marks that people put on conversations."""
+    """Supplies the marks on conversations."""
 
     def sessions_with(self, tx: Transaction, mark: str, value: str = "") -> Sequence[str]:
         """Return all sessions of the conversations with a mark: pinned, archived or tag."""
 
 
 class FieldProblem(ValueError):
-    """A value that a field cannot have; the message says what it can."""
+    """An invalid value of a field; the message names the valid ones."""
 
 
 def like(text: str) -> str:
@@ -45,10 +45,9 @@ def like(text: str) -> str:
 
 
 def in_title(text: str) -> Condition:
-    """Return the condition that a title contains a text, in whatever case.
+    """Return the condition that a title contains a text, ignoring case.
 
-    LIKE knows the case of ASCII letters only; of others the ways in which titles are written are
-    tried.
+    LIKE ignores case only for ASCII letters; for others, the usual ways to write titles are tried.
     """
     spelled = [text]
     if not text.isascii():
@@ -61,7 +60,7 @@ def in_title(text: str) -> Condition:
 def condition(
     tx: Transaction, field: Field, now: float, marks: MarkSource | None = None
 ) -> Condition:
-    """Return what a field asks for; FieldProblem if its value makes no sense."""
+    """Return the condition of a field; FieldProblem if its value is invalid."""
     if marks is not None:
         if field.name == "tag":
             return _marked(marks.sessions_with(tx, "tag", field.value), field.value)
@@ -72,12 +71,12 @@ def condition(
 
 def _marked(session_ids: Sequence[str], tag: str | None = None) -> Condition:
     if tag is not None and not session_ids:
-        raise FieldProblem(f"No session has the tag '{tag}'.")
+        raise FieldProblem(f"No conversation has the tag '{tag}'.")
     return Condition("s.id IN (SELECT value FROM json_each(?))", (json.dumps(session_ids),))
 
 
 def diagnose(field: Field, problem: FieldProblem) -> Diagnostic:
-    """Return the remark on a field that had to be left out."""
+    """Return the diagnostic for a field that was ignored."""
     return Diagnostic(str(problem), field.span, Severity.PROBLEM)
 
 
@@ -117,7 +116,7 @@ def _id(_tx: Transaction, value: str, _now: float) -> Condition:
 def _span(name: str, value: str, now: float) -> tuple[float, float]:
     found = times.span(value, now)
     if found is None:
-        raise FieldProblem(f"'{value}' is no time for {name}: — try {times.EXAMPLES}.")
+        raise FieldProblem(f"'{value}' is not a time for {name}: — try {times.EXAMPLES}.")
     return found
 
 
@@ -148,7 +147,7 @@ def _has(_tx: Transaction, value: str, _now: float) -> Condition:
             return Condition("instr(m.content, '\"image') > 0", session=False)
         case "reasoning":
             return Condition("m.reasoning IS NOT NULL", session=False)
-    raise FieldProblem(f"has: knows {', '.join(HAS)}, not '{value}'.")
+    raise FieldProblem(f"has: takes {', '.join(HAS)}, not '{value}'.")
 
 
 def _edge(kind: str) -> Condition:
@@ -173,11 +172,11 @@ def _is(tx: Transaction, value: str, _now: float) -> Condition:
             return _edge(kind)
         case "compressed":
             return Condition("s.end_reason = 'compression'")
-    raise FieldProblem(f"is: knows {', '.join(IS)}, not '{value}'.")
+    raise FieldProblem(f"is: takes {', '.join(IS)}, not '{value}'.")
 
 
 def _tag(_tx: Transaction, value: str, _now: float) -> Condition:
-    raise FieldProblem(f"No session has the tag '{value}'.")
+    raise FieldProblem(f"No conversation has the tag '{value}'.")
 
 
 _COMPILERS: dict[str, Callable[[Transaction, str, float], Condition]] = {

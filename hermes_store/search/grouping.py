@@ -1,4 +1,4 @@
-"""Matches by conversation: the root of each hit's compression chain, titles that match."""
+"""Group matches by conversation, and find matching titles."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hermes_store.search.snippets import wanted_texts
 from hermes_store.sessions import lineage
 
 FEW_TITLES = 500
-"""Titles up to which all that match are looked at; among more, the newest are soon found."""
+"""Up to this many matching titles are all read; among more, the newest are found quickly."""
 
 
 def gather(
     tx: Transaction, found: Sequence[Found], titled: Sequence[str], order: Order
 ) -> list[tuple[str, list[Found]]]:
-    """Return conversations and their matches, in the order of their best ones.
+    """Return conversations with their matches, ordered by their best match.
 
-    By relevance a title that matches goes before any text; by time it stands where its
+    By relevance, a matching title comes before any text; by time, it comes where its
     conversation belongs.
     """
     root_of = lineage.roots(tx, (row.session_id for row in found))
@@ -39,7 +39,7 @@ def gather(
 
 
 def _moment(tx: Transaction, root: str, rows: Sequence[Found]) -> float:
-    """Return when a conversation's best match was said, or it was last active."""
+    """Return the time of a conversation's best match, or else of its last activity."""
     if rows:
         return rows[0].timestamp
     last = tx.value("SELECT last_active FROM session_activity WHERE session_id = ?", (root,))
@@ -49,9 +49,9 @@ def _moment(tx: Transaction, root: str, rows: Sequence[Found]) -> float:
 def with_matching_title(
     tx: Transaction, search: Search, limit: int, root: Node | None = None
 ) -> tuple[str, ...]:
-    """Return the conversations whose title has what is searched for, the newest first.
+    """Return the conversations whose title matches, the newest first.
 
-    `root` asks for something else of the titles than of the messages.
+    `root` replaces the query tree of the search for titles.
     """
     if search.is_about_messages or not tx.caps.has_session("title"):
         return ()
@@ -61,7 +61,7 @@ def with_matching_title(
         return ()
     tests, wanted = condition.sql, condition.values
     conditions, values = search.rows.session_conditions()
-    # The index of titles alone is small; a session's row, with its prompt, is not.
+    # The title index is small; a session row, which includes the prompt, is not.
     few = [
         row[0]
         for row in tx.rows(
@@ -85,7 +85,7 @@ def with_matching_title(
 
 
 def _of_title(node: Node | None) -> Condition | None:
-    """Return a tree as a condition on titles, None where a title cannot say."""
+    """Return a tree as a condition on titles, None if it cannot be one."""
     match node:
         case Text():
             return in_title(_plain(node))
@@ -94,7 +94,7 @@ def _of_title(node: Node | None) -> Condition | None:
             return replace(part, sql=f"NOT {part.sql}") if part is not None else None
         case And() | Or():
             parts = [_of_title(each) for each in node.parts]
-            # "this, or not that" would be nearly every title there is.
+            # "this OR NOT that" would match nearly every title.
             loose = isinstance(node, Or) and any(isinstance(each, Not) for each in node.parts)
             known = [each for each in parts if each is not None]
             if loose or len(known) < len(parts):

@@ -1,8 +1,8 @@
-"""From a query tree and what a file can do to the index look-ups that cover it.
+"""Plan the index look-ups for a query tree, given the capabilities of the database.
 
-A cover is a set of look-ups that finds every match and perhaps more; where it may find more,
-the exact test on the text follows. Look-ups come in tiers: whole words first, then parts of
-words. A scan, reading messages newest first, is the cover of last resort.
+A cover is a set of look-ups that finds every match and perhaps more; if it may find more, the
+exact test on the text follows. Look-ups come in tiers: whole words first, then parts of words.
+The last resort is a scan, which reads messages newest first.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from hermes_store.search.query_words import Kind, Leaf, analyse
 from hermes_store.search.snippets import wanted_texts
 
 MAX_TERMS = 400
-"""Words that a prefix or part may stand for; beyond that most messages match and a scan is fast."""
+"""The most words a prefix or part may expand to; beyond that, a scan finds matches quickly."""
 NATIVE_PREFIX = 3
-"""Letters from which on FTS5's own prefix search is bearable."""
+"""The shortest prefix for which FTS5's own prefix search is fast enough."""
 ALL_TEXT_SINCE = 11
-"""The schema version whose indexes were the first to hold tool names and tool calls."""
+"""The first schema version whose indexes include tool names and tool calls."""
 _ESCAPED = re.compile(r'[\x00-\x1f"\\]')
 
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """Look-ups that together find every match of a tree."""
+    """Look-ups that together find every match of a query tree."""
 
     words: str | None = None
     trigram: str | None = None
     scan: bool = False
     exact: bool = True
-    """Whether everything found is a match, so that no text need be read."""
+    """Whether everything found is a match, so that no text needs to be read."""
     listed_words: bool = False
-    """Whether the look-ups only know messages that the vocabulary covers."""
+    """Whether the look-ups find only messages that the side index covers."""
     slow: bool = False
-    """Whether the index has to gather all matches, however many, before it gives the first."""
+    """Whether the index must collect all matches before it returns the first."""
 
 
 SCAN = Cover(scan=True, exact=False)
@@ -49,7 +49,7 @@ SCAN = Cover(scan=True, exact=False)
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """A cover, and whether parts of words count in it."""
+    """A cover, and whether parts of words match in it."""
 
     cover: Cover
     parts: bool
@@ -61,7 +61,7 @@ def quote(text: str) -> str:
 
 
 class Planner:
-    """Makes the tiers for one tree on one file."""
+    """Plans the tiers for one query tree on one database."""
 
     def __init__(self, tx: Transaction, tokenize: Tokenize, index: SideIndex | None) -> None:
         self._tx = tx
@@ -71,24 +71,24 @@ class Planner:
         self._looked_up: dict[str, list[str] | None] = {}
 
     def leaf(self, node: Text) -> Leaf:
-        """Return a text leaf taken apart, once for each."""
+        """Return the analysis of a text leaf, cached."""
         if node not in self._leaves:
             self._leaves[node] = analyse(node, self._tokenize)
         return self._leaves[node]
 
     def first_tier(self, root: Node | None) -> Tier:
-        """Return the tier of whole words; a scan sees everything anyway and needs no other."""
+        """Return the tier of whole words; a scan covers everything and is the only tier."""
         if root is None:
             return Tier(Cover(scan=True), parts=True)
         whole = self._cover(root, parts=False)
         return Tier(whole, parts=whole.scan)
 
     def second_tier(self, root: Node | None, first: Tier) -> Tier | None:
-        """Return the tier of parts of words; None where the first one has them all."""
+        """Return the tier of parts of words; None if the first tier covers them."""
         if root is None or first.parts:
             return None
         partly = self._cover(root, parts=True)
-        # The same look-ups, but a test of their texts that lets parts of words pass, are a tier.
+        # The same look-ups form another tier if the test of their text now accepts parts of words.
         tested = not partly.exact and any(
             self.leaf(text).kind is Kind.WORDS for text in wanted_texts(root)
         )
@@ -119,14 +119,14 @@ class Planner:
             return replace(joined, exact=joined.exact and alone)
         lookups = [cover for cover in usable if cover.words and not cover.trigram]
         if not lookups:
-            # Only alternatives over both indexes are left; any one of them covers the rest.
+            # Only alternatives across both indexes remain; any one of them covers all.
             return replace(usable[0], exact=False) if usable else SCAN
         joined = _all("words", lookups)
         exact = exact and joined.exact and len(lookups) == len(usable)
         return self._without(joined, unwanted, exact)
 
     def _without(self, cover: Cover, unwanted: Sequence[Node], exact: bool) -> Cover:
-        """Take what must not match out of a word look-up, as far as that index can tell."""
+        """Exclude what must not match from a word look-up, as far as the index can tell."""
         banned: list[str] = []
         for node in unwanted:
             if isinstance(node, Text) and self.leaf(node).kind is Kind.WORDS:
@@ -146,7 +146,7 @@ class Planner:
         if leaf.kind is Kind.SIGNS:
             return SCAN
         if leaf.kind is Kind.CJK:
-            # The copy of others ends at NUL, where multimodal content begins: read those too.
+            # An inline index ends at NUL, where multimodal content begins: scan for those too.
             return SCAN if parts and caps.trigram is FullText.INLINE else self._cjk(leaf)
         if caps.words is FullText.NONE or caps.version < ALL_TEXT_SINCE:
             return SCAN
@@ -154,7 +154,7 @@ class Planner:
         return _either([whole, self._parts(leaf)]) if parts else whole
 
     def _words(self, leaf: Leaf) -> Cover:
-        """Cover the leaf's words standing in a row."""
+        """Cover the leaf's words as a phrase."""
         phrase = quote(" ".join(leaf.tokens))
         exact = leaf.kind is Kind.WORDS
         if not leaf.prefix or leaf.kind is not Kind.WORDS:
@@ -169,12 +169,12 @@ class Planner:
         return SCAN
 
     def _cjk(self, leaf: Leaf) -> Cover:
-        """Cover text with Chinese, Japanese or Korean in it: trigrams hold all of it."""
+        """Cover text that contains Chinese, Japanese or Korean, by trigrams."""
         if self._tx.caps.trigram not in (FullText.EXTERNAL, FullText.INLINE):
             return SCAN
         needle = leaf.needle
         if self._tx.caps.version < ALL_TEXT_SINCE or _ESCAPED.search(needle):
-            return SCAN  # stored escaped in the index where the content is multimodal
+            return SCAN  # escaped in the index if the content is multimodal
         if len(needle) >= 3:
             return Cover(trigram=quote(needle))
         if needle not in self._looked_up:
@@ -187,9 +187,9 @@ class Planner:
         return Cover(trigram=" OR ".join(quote(gram) for gram in grams))
 
     def _trigrams(self, start: str) -> list[str] | None:
-        """Return the trigrams that begin with one or two characters; None if too many.
+        """Return the trigrams that start with one or two characters; None if too many.
 
-        Every character of an indexed text begins a trigram, because the text ends in spaces.
+        Every character of an indexed text starts a trigram, because the text ends in spaces.
         """
         con = self._tx.connection
         con.execute(
@@ -204,7 +204,7 @@ class Planner:
         return found if len(found) <= 4 * MAX_TERMS else None
 
     def _parts(self, leaf: Leaf) -> Cover:
-        """Cover messages that contain the leaf letter for letter, also inside of words."""
+        """Cover messages that contain the leaf literally, even inside words."""
         if self._index is None or self._tx.caps.words is FullText.COLUMNS:
             return SCAN
         opens, closes = self._edges(leaf)
@@ -213,9 +213,9 @@ class Planner:
         return self._across_words(leaf, opens, closes)
 
     def _edges(self, leaf: Leaf) -> tuple[bool, bool]:
-        """Tell whether the leaf may begin and end in the middle of a word."""
+        """Tell whether the leaf may start and end in the middle of a word."""
         first, last = leaf.needle[0], leaf.needle[-1]
-        # An accent that stands alone is no word, but words go on across it.
+        # A combining accent alone is not a word, but words continue across it.
         opens, closes = (len(self._tokenize(f"x{edge}x")) == 1 for edge in (first, last))
         return opens, closes
 
@@ -226,12 +226,12 @@ class Planner:
         found = self._matching(token, opens, closes)
         if found is None:
             return SCAN
-        # Diacritics are gone from words; a needle that had some must be checked on the text.
+        # Indexed words have no diacritics; a needle with some must be checked on the text.
         exact = leaf.kind is Kind.WORDS and leaf.needle == token
         return _any_of([token, *found], exact=exact)
 
     def _across_words(self, leaf: Leaf, opens: bool, closes: bool) -> Cover:
-        """Cover several words of which the outer two may be parts of longer ones."""
+        """Cover several words, of which the outer two may be parts of longer words."""
         first, *middle, last = leaf.tokens
         endings = self._matching(last, False, closes) if closes else [last]
         if endings is not None and (middle or len(last) >= 3):
@@ -245,7 +245,7 @@ class Planner:
         return _any_of([first, *beginnings], exact=False)
 
     def _matching(self, token: str, opens: bool, closes: bool) -> list[str] | None:
-        """Return the words that contain, begin or end with a token; None if too many."""
+        """Return the words that contain, start or end with a token; None if too many."""
         assert self._index is not None
         if not opens and not closes:
             return [token]
@@ -268,7 +268,7 @@ def _any_of(phrases: Sequence[str], *, exact: bool) -> Cover:
 
 
 def _either(covers: Sequence[Cover]) -> Cover:
-    """Return what covers any of several."""
+    """Combine covers with OR."""
     if any(cover.scan for cover in covers):
         return SCAN
     words = [f"({cover.words})" for cover in covers if cover.words]
@@ -283,7 +283,7 @@ def _either(covers: Sequence[Cover]) -> Cover:
 
 
 def _all(table: str, covers: Sequence[Cover]) -> Cover:
-    """Return what covers all of several that use the same index."""
+    """Combine covers of the same index with AND."""
     expression = " AND ".join(f"({getattr(cover, table)})" for cover in covers)
     joined = Cover(
         exact=all(cover.exact for cover in covers),

@@ -1,9 +1,9 @@
-"""The search language: text to query tree, with diagnostics. It never raises.
+"""The search language: parse text into a query tree with diagnostics. Never raises.
 
-Words mean AND; `"a phrase"`, `OR`, `NOT`, `-word`, `(groups)` and `prefix*` mean what they mean
-in FTS5 and elsewhere. `name:value` is a field where the name is a known one, and ordinary text
-otherwise, so that URLs and Windows paths need no quotes. Operators that join nothing, brackets
-that close nothing and a quote that never ends are repaired, and said so.
+Words are joined by AND; `"a phrase"`, `OR`, `NOT`, `-word`, `(groups)` and `prefix*` work as in
+FTS5. `name:value` is a field if the name is known, and ordinary text otherwise, so that URLs and
+Windows paths need no quotes. Dangling operators, unbalanced parentheses and unclosed quotes are
+repaired and reported.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from hermes_store.records.search import Diagnostic, Severity, Span
 from hermes_store.search.query_tree import And, Field, Node, Not, Or, Query, Text
 
 FIELDS = {
-    "source": "where it came from, such as source:telegram",
-    "role": "who said it: user, assistant or tool",
+    "source": "where the session came from, such as source:telegram",
+    "role": "who wrote the message: user, assistant or tool",
     "model": "part of the model's name",
-    "tool": "the tool that was used",
+    "tool": "the name of the tool that was used",
     "title": "part of the title",
     "id": "the beginning of the session id",
     "after": "no older than: 7d, 2026-01-01, yesterday",
@@ -27,14 +27,14 @@ FIELDS = {
     "on": "that day: today, yesterday, 2026-01-01",
     "has": "has:tools, has:title, has:code, has:url, has:image",
     "is": "is:live, is:ended, is:archived, is:pinned, is:branch, is:agent",
-    "tag": "a tag of yours",
+    "tag": "one of your tags",
     "sort": "sort:newest, sort:oldest or sort:relevance",
 }
 SORTS = ("newest", "oldest", "relevance")
 MAX_LENGTH = 4_000
 MAX_TERMS = 64
 MAX_DEPTH = 12
-"""Groups inside of groups; FTS5 reads no more than thirty operators inside of each other."""
+"""Nested groups; FTS5 accepts at most thirty nested operators."""
 
 _FIELD = re.compile(r"(-?)(\w+):(?=\S)")
 _MEANINGFUL = re.compile(r"\w", re.UNICODE)
@@ -52,12 +52,12 @@ class _Token:
 
 
 def parse(text: str) -> Query:
-    """Read a search text; every string is a valid one."""
+    """Parse a search text; every string is valid."""
     notes: list[Diagnostic] = []
     if len(text) > MAX_LENGTH:
         notes.append(
             Diagnostic(
-                f"Only the first {MAX_LENGTH} characters are searched for.",
+                f"Only the first {MAX_LENGTH} characters are used.",
                 Span(MAX_LENGTH, len(text)),
                 Severity.PROBLEM,
             )
@@ -103,7 +103,7 @@ def _token_at(text: str, start: int, depth: int, notes: list[Diagnostic]) -> _To
             span = Span(start, end)
             return _Token("field", span, value, name=name, negated=found[1] == "-")
         _hint_at_field(found, notes)
-    # Two dashes begin an option such as --force, and an arrow is an arrow.
+    # Options such as --force and arrows are not negations.
     negated = text[start] == "-" and text[start + 1 : start + 2].strip("->") != ""
     value, end, quoted, prefix = _value_at(text, start + negated, depth, notes)
     span = Span(start, end)
@@ -113,7 +113,7 @@ def _token_at(text: str, start: int, depth: int, notes: list[Diagnostic]) -> _To
 
 
 def _hint_at_field(found: re.Match[str], notes: list[Diagnostic]) -> None:
-    """Say so when a word before a colon looks like a misspelt field."""
+    """Add a hint if a word before a colon looks like a misspelled field."""
     near = difflib.get_close_matches(found[2].lower(), FIELDS, n=1, cutoff=0.75)
     if near:
         notes.append(
@@ -127,14 +127,12 @@ def _hint_at_field(found: re.Match[str], notes: list[Diagnostic]) -> None:
 def _value_at(
     text: str, start: int, depth: int, notes: list[Diagnostic]
 ) -> tuple[str, int, bool, bool]:
-    """Read a word or a quoted phrase: its value, its end, whether quoted, whether starred."""
+    """Read a word or quoted phrase: value, end, whether quoted, whether a prefix."""
     if start < len(text) and text[start] == '"':
         end = text.find('"', start + 1)
         if end < 0:
             notes.append(
-                Diagnostic(
-                    "The quote is not closed; it was closed at the end.", Span(start, len(text))
-                )
+                Diagnostic("The quote is not closed; it runs to the end.", Span(start, len(text)))
             )
             return text[start + 1 :], len(text), True, False
         starred = text.startswith("*", end + 1)
@@ -142,7 +140,7 @@ def _value_at(
     end = start
     while end < len(text) and not text[end].isspace() and text[end] != '"':
         end += 1
-    # Brackets that close a group opened before belong to the group, not to the word.
+    # A parenthesis that closes an open group belongs to the group, not to the word.
     while depth and end - start > 1 and text[end - 1] == ")":
         inner = text[start:end]
         if inner.count("(") >= inner.count(")"):
@@ -154,7 +152,7 @@ def _value_at(
 
 
 def _take_sort(tokens: list[_Token], notes: list[Diagnostic]) -> tuple[list[_Token], str | None]:
-    """Take sort: out of the conditions; it is an order, not a condition."""
+    """Take out sort:, which is an order and not a condition."""
     sort = None
     rest = []
     for token in tokens:
@@ -166,7 +164,7 @@ def _take_sort(tokens: list[_Token], notes: list[Diagnostic]) -> tuple[list[_Tok
             choices = ", ".join(SORTS)
             notes.append(
                 Diagnostic(
-                    f"There is no order '{token.value}'; choose {choices}.",
+                    f"Unknown sort order '{token.value}'; choose {choices}.",
                     token.span,
                     Severity.PROBLEM,
                 )
@@ -175,7 +173,7 @@ def _take_sort(tokens: list[_Token], notes: list[Diagnostic]) -> tuple[list[_Tok
 
 
 def _drop_noise(tokens: list[_Token], notes: list[Diagnostic]) -> list[_Token]:
-    """Leave out punctuation that stands between words, and more terms than anyone reads."""
+    """Drop punctuation between words, and excess terms."""
     words = [t for t in tokens if t.kind == "text" and _MEANINGFUL.search(t.value)]
     kept = []
     terms = 0
@@ -186,12 +184,12 @@ def _drop_noise(tokens: list[_Token], notes: list[Diagnostic]) -> list[_Token]:
         lone = token.kind == "text" and not token.quoted and token.value.isascii()
         if lone and words and not _MEANINGFUL.search(token.value):
             notes.append(
-                Diagnostic(f"'{token.value}' was left out; quote it to search for it.", token.span)
+                Diagnostic(f"'{token.value}' was ignored; quote it to search for it.", token.span)
             )
         elif terms > MAX_TERMS and token.kind in ("text", "field"):
             notes.append(
                 Diagnostic(
-                    f"Only the first {MAX_TERMS} terms are searched for.",
+                    f"Only the first {MAX_TERMS} terms are used.",
                     token.span,
                     Severity.PROBLEM,
                 )
@@ -208,7 +206,7 @@ def _drop_noise(tokens: list[_Token], notes: list[Diagnostic]) -> list[_Token]:
 
 
 class _Parser:
-    """Recursive descent over the tokens: OR binds loosest, then AND, then NOT."""
+    """Recursive descent: OR binds loosest, then AND, then NOT."""
 
     def __init__(self, tokens: list[_Token], notes: list[Diagnostic]) -> None:
         self._tokens = tokens
@@ -220,7 +218,7 @@ class _Parser:
         while self._peek() is not None:
             part = self._or(0)
             parts += [] if part is None else [part]
-            # Only a bracket that closes nothing, of groups deeper than allowed, ends it early.
+            # Only a stray parenthesis of groups nested too deeply ends it early.
             self._place += 1
         return _join(And, parts)
 
@@ -295,12 +293,12 @@ class _Parser:
         if following is not None and following.kind == ")":
             self._place += 1
         elif depth < MAX_DEPTH:
-            self._notes.append(Diagnostic("The bracket is not closed.", token.span))
+            self._notes.append(Diagnostic("The parenthesis is not closed.", token.span))
         return inside
 
     def _dangling(self, token: _Token) -> None:
         self._notes.append(
-            Diagnostic(f"{token.value} has nothing to join and was left out.", token.span)
+            Diagnostic(f"{token.value} has nothing to join and was ignored.", token.span)
         )
 
 

@@ -1,6 +1,6 @@
-"""The typed query tree: what a search text means, before any file is asked.
+"""The typed query tree of a search text, independent of any database.
 
-Every node knows where in the text it came from, so that a search pane can point at it.
+Every node has its span in the text, so that a search pane can point at it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from hermes_store.records.search import Diagnostic, Span
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A word or a quoted phrase to be found in a message."""
+    """A word or a quoted phrase to find in a message."""
 
     value: str
     span: Span
     quoted: bool = False
     prefix: bool = False
-    """Whether a star follows: the last word may go on."""
+    """Whether a star follows: the last word is a prefix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Everything that its part does not match."""
+    """Matches what its part does not match."""
 
     part: Node
     span: Span
@@ -40,7 +40,7 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """What all parts match."""
+    """Matches what all parts match."""
 
     parts: tuple[Node, ...]
     span: Span
@@ -48,7 +48,7 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """What any part matches."""
+    """Matches what any part matches."""
 
     parts: tuple[Node, ...]
     span: Span
@@ -65,4 +65,4 @@ class Query:
     root: Node | None
     diagnostics: tuple[Diagnostic, ...] = ()
     sort: str | None = None
-    """An order asked for with sort: ('newest', 'oldest' or 'relevance')."""
+    """The order given with sort: ('newest', 'oldest' or 'relevance')."""

@@ -1,8 +1,8 @@
-"""A word or phrase of a query, taken apart: how an index can look for it, and the exact test.
+"""Analysis of a word or phrase in a query: how an index can find it, and the exact test.
 
-A text leaf matches a message when its words stand there in a row, or when the message contains
-it letter for letter, case aside. Where it begins or ends with a sign (`C#`, `50%`, `.env`) only
-the latter counts. The tokenizer is FTS5's own, so both sides always agree on what a word is.
+A text leaf matches a message that has its words in a row, or that contains it literally, ignoring
+case. If it starts or ends with punctuation (`C#`, `50%`, `.env`), only the latter counts. The
+tokenizer is FTS5's own, so both sides always agree on what a word is.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from typing import TYPE_CHECKING
 
 from hermes_store.engines.sqlite.tokenizer import CJK, Tokenize
 
-# The list of words is kept without any query.
+# The side index uses this module without any query.
 if TYPE_CHECKING:
     from hermes_store.search.query_tree import Text
 
 
 class Kind(Enum):
-    """How a leaf can be looked for."""
+    """How a leaf can be found."""
 
     WORDS = "words"
     """In the word index."""
     LITERAL = "literal"
-    """Its words narrow it down, its signs must be checked on the text."""
+    """Its words narrow it down, its punctuation must be checked on the text."""
     CJK = "cjk"
     """In the trigram index."""
     SIGNS = "signs"
-    """It has no letter or digit that any index knows; only the text itself can tell."""
+    """It has nothing that is indexed; only the text itself can tell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A text leaf with what an index and the exact test need to know."""
+    """A text leaf with what the index and the exact test need."""
 
     node: Text
     kind: Kind
@@ -43,15 +43,15 @@ class Leaf:
 
     @property
     def prefix(self) -> bool:
-        """Whether the last word may go on."""
+        """Whether the last word is a prefix."""
         return self.node.prefix
 
     def contained_in(self, folded: str) -> bool:
-        """Tell whether folded text contains the leaf letter for letter."""
+        """Tell whether folded text contains the leaf literally."""
         return self.needle in folded
 
     def stands_in(self, tokens: Sequence[str]) -> bool:
-        """Tell whether the leaf's words follow each other in a list of words."""
+        """Tell whether the leaf's words occur in a row in a list of words."""
         wanted = self.tokens
         if not wanted:
             return False
@@ -77,17 +77,17 @@ class Leaf:
 
 
 def fold(text: str) -> str:
-    """Return text for comparing without regard to case.
+    """Return text for comparison ignoring case.
 
-    A sigma at the end of a word has a lower case of its own; it is the same letter all the same.
+    A final sigma has its own lower case form, but counts as the same letter.
     """
     return text.lower().replace("ς", "σ")
 
 
 def fold_in_place(text: str) -> str:
-    """Return folded text of the same length, so that places in one are places in the other.
+    """Return folded text of the same length, so that positions in both are the same.
 
-    A few letters become longer in lower case (İ); they stay as they are here.
+    A few letters that become longer in lower case (İ) are left unchanged.
     """
     folded = fold(text)
     if len(folded) == len(text):
@@ -96,7 +96,7 @@ def fold_in_place(text: str) -> str:
 
 
 def analyse(node: Text, tokenize: Tokenize) -> Leaf:
-    """Take a text leaf apart."""
+    """Analyze a text leaf."""
     value = node.value.replace("\0", " ")
     tokens = tuple(tokenize(value))
     if CJK.search(value):
@@ -111,6 +111,6 @@ def analyse(node: Text, tokenize: Tokenize) -> Leaf:
 
 
 def _is_wordlike(value: str, tokenize: Tokenize) -> bool:
-    """Tell whether a value begins and ends with a letter or digit."""
+    """Tell whether a value starts and ends with a letter or digit."""
     stripped = value.strip()
     return bool(stripped) and bool(tokenize(stripped[0])) and bool(tokenize(stripped[-1]))

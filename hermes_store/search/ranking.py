@@ -1,9 +1,9 @@
-"""Relevance: which matches to show first when the order is not simply by time.
+"""Relevance: which matches to show first when the order is not by time.
 
-Where few messages match, FTS5's bm25 ranks all of them. Where many do, bm25 would have to walk
-every occurrence of every word just to learn how common it is, so the newest matches are ranked
-by how often and how densely they have the words. What people and the model said counts for
-more than tool output, conversations with a person for more than scheduled jobs.
+If few messages match, FTS5's bm25 ranks all of them. If many do, bm25 would have to walk every
+occurrence of every word just to learn how common it is, so the newest matches are ranked by how
+often and how densely they contain the words. Messages of the user and the model count more than
+tool output, conversations with a user more than scheduled jobs.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from hermes_store.search.candidates import Found
 from hermes_store.search.run_plan import Search
 
 WINDOW = 1_000
-"""Matches up to which all are ranked by bm25."""
+"""Up to this many matches are all ranked by bm25."""
 RECENT = 200
-"""The newest matches that are ranked where there are more."""
+"""If there are more, this many of the newest are ranked."""
 TEXT_WINDOW = 200
-"""Matches that are ranked by reading their text, where no index can do it."""
+"""Matches to rank by reading their text, if no index can rank them."""
 
 _TOOL, _MACHINE = 0.4, 0.5
 MACHINES = ("cron", "batch", "webhook", "tool", "subagent")
@@ -34,24 +34,24 @@ WEIGHT_SQL = (
 
 
 def _density(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> float:
-    """Score a message by its occurrences of the words, less for long messages."""
+    """Score a message by its number of occurrences, lower for long messages."""
     occurrences = api.inst_count
     return occurrences / (occurrences + 1.2 + api.column_size(-1) / 150)
 
 
 def best(search: Search, *, limit: int, offset: int = 0, weighted: bool = False) -> list[Hit]:
-    """Return the most relevant matches; `weighted` prefers people to tools and jobs."""
+    """Return the most relevant matches; `weighted` prefers the user and model to tools and jobs."""
     number = offset + limit
     found = list(islice(ranked(search, number, weighted=weighted), offset, number))
     return [search.hit(row) for row in found]
 
 
 def ranked(search: Search, number: int, *, weighted: bool) -> Iterator[Found]:
-    """Yield matches, the most relevant ones first; `number` is how many will be used."""
+    """Yield matches, the most relevant first; `number` is how many will be used."""
     lookup = search.single_lookup()
     if search.has_short_cjk:
-        # One or two signs stand for all trigrams that begin with them; how common each of
-        # those is says nothing about a message, so the newest come first.
+        # One or two characters expand to all trigrams that start with them; how common each
+        # of those is says nothing about a message, so the newest come first.
         yield from search.found()
         return
     if lookup is None:
@@ -74,13 +74,13 @@ def ranked(search: Search, number: int, *, weighted: bool) -> Iterator[Found]:
             seen.add(row.message_id)
             yield row
     if len(seen) < number:
-        # What the best look-up did not find, parts of words for one, follows by time.
+        # What the look-up did not find, such as parts of words, follows by time.
         for row in search.found():
             if row.message_id not in seen:
                 yield row
 
 
 def weight(row: Found) -> float:
-    """Return how much a match counts for who said it, and where."""
+    """Return the weight of a match by role and source."""
     said = 1.0 if row.role in ("user", "assistant") else _TOOL
     return said * (_MACHINE if row.source in MACHINES else 1.0)

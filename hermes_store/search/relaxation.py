@@ -1,7 +1,7 @@
-"""Making a query that found nothing wider, one visible step after the other.
+"""Relaxing a query that found nothing, in visible steps.
 
-First the signs around words are ignored, then word forms count, then words with a typing error
-in them, then the rarest word is left out. Each step says what it did.
+First punctuation is ignored, then other word forms match, then words with a typo, then the rarest
+word is left out. Each step explains itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CANDIDATES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """A wider tree and the step that led to it."""
+    """A wider query tree and the step that led to it."""
 
     root: Node
     step: Relaxation
@@ -39,15 +39,15 @@ def ladder(
     index: SideIndex | None,
     frequency: Callable[[str], int],
 ) -> Iterator[Relaxed]:
-    """Yield wider and wider trees. `frequency` tells how many messages have a word."""
+    """Yield ever wider trees. `frequency` returns how many messages have a word."""
     plain = _map_texts(root, lambda text: _without_signs(text, tokenize))
     if plain is not None and plain != root:
-        alone = Relaxation("signs", "Nothing has these signs; showing the words alone.")
+        alone = Relaxation("signs", "No match with this punctuation; showing the words alone.")
         yield Relaxed(plain, alone)
         root = plain
     forms = _map_texts(root, _any_form)
     if forms is not None and forms != root:
-        other = Relaxation("forms", "No exact hits; showing other forms of the words.")
+        other = Relaxation("forms", "No exact match; showing other forms of the words.")
         yield Relaxed(forms, other)
     if index is not None:
         spelled = _spelled(root, index, frequency)
@@ -84,7 +84,7 @@ def _without_signs(text: Text, tokenize: Tokenize) -> Node | None:
 
 
 def _any_form(text: Text) -> Node:
-    """Cut a word's ending off and let it go on."""
+    """Replace a word with its stem as a prefix."""
     value = text.value
     if text.quoted or not value.isascii() or not value.isalpha():
         return text
@@ -96,7 +96,7 @@ def _any_form(text: Text) -> Node:
 
 
 def _spelled(root: Node, index: SideIndex, frequency: Callable[[str], int]) -> Relaxed | None:
-    """Put near words in the place of words that no message has."""
+    """Replace words that no message has with similar ones."""
     changed: list[str] = []
 
     def mend(text: Text) -> Node:
@@ -113,7 +113,7 @@ def _spelled(root: Node, index: SideIndex, frequency: Callable[[str], int]) -> R
     mended = _map_texts(root, mend)
     if mended is None or not changed:
         return None
-    explanation = f"No exact hits; showing {', '.join(changed)}."
+    explanation = f"No exact match; showing {', '.join(changed)}."
     return Relaxed(mended, Relaxation("typos", explanation))
 
 
@@ -152,7 +152,7 @@ def edit_distance(one: str, other: str, limit: int) -> int:
 
 
 def _fewer(root: Node, frequency: Callable[[str], int]) -> Iterator[Relaxed]:
-    """Leave the rarest word out, again and again, down to one."""
+    """Leave out the rarest word repeatedly, down to one word."""
     if not isinstance(root, And):
         return
     parts = list(root.parts)
@@ -163,7 +163,7 @@ def _fewer(root: Node, frequency: Callable[[str], int]) -> Iterator[Relaxed]:
         words.remove(rarest)
         parts.remove(rarest)
         left = parts[0] if len(parts) == 1 else And(tuple(parts), Span(0, root.span.end))
-        explanation = f"No hits for all {total} words; showing {len(words)} of {total}."
+        explanation = f"No match has all {total} words; showing {len(words)} of {total}."
         yield Relaxed(left, Relaxation("fewer words", explanation))
 
 

@@ -1,4 +1,4 @@
-"""The search that programs of this project use: text in, a page of hits and its story out."""
+"""The search: from a text to a page of results with counts and diagnostics."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COUNT_UP_TO = 1_000
 RARE = 50
 SEEN_FOR_GROUPS = 500
 READ_FOR_GROUPS = 5_000
-"""Matches read, at 10 µs each, so that one long conversation does not hide all others."""
+"""Matches to read, at 10 µs each, so that one long conversation does not hide all others."""
 HITS_PER_GROUP = 3
 
 
@@ -36,7 +36,7 @@ def search(
     index: SideIndex | None = None,
     marks: MarkSource | None = None,
 ) -> SearchResult:
-    """Run a search. It never raises for anything in the text."""
+    """Run a search. Never raises for anything in the text."""
     query = query_language.parse(request.text)
     root = query.root
     if request.typing:
@@ -57,7 +57,7 @@ def search(
 
 
 class _Runner:
-    """Runs a query, and its wider forms, under one stop."""
+    """Runs a query and its wider forms with one time limit."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class _Runner:
             marks=self._marks,
             stop=self._stop,
             oldest_first=self._order is Order.OLDEST,
-            # A group shows a few of its hits; only the texts of those are read.
+            # A group shows only a few hits, so only their text is read.
             texts=not self._request.grouped,
             now=self._request.now,
         )
@@ -91,7 +91,7 @@ class _Runner:
     def page(
         self, query: Query, root: Node | None, steps: tuple[Relaxation, ...] = ()
     ) -> SearchResult:
-        """Return the page of a tree."""
+        """Return the page of results for a tree."""
         running = self._search(root)
         hits, groups, messages, conversations = (
             self._grouped(running) if self._request.grouped else self._flat(running)
@@ -124,7 +124,7 @@ class _Runner:
         return tuple(running.hit(row) for row in page), (), messages, conversations
 
     def _first(self, running: Search, number: int) -> tuple[list[Found], bool]:
-        """Return the first matches in the order asked for, and whether there are more."""
+        """Return the first matches in the wanted order, and whether there are more."""
         if self._order is Order.RELEVANCE:
             found = list(islice(ranking.ranked(running, number, weighted=True), number))
             return found, len(found) == number
@@ -134,7 +134,7 @@ class _Runner:
         return found, more or self._stop.stopped
 
     def _count(self, running: Search, seen: int, more: bool) -> Count:
-        """Count matches without reading them, up to a limit; else say what was seen."""
+        """Count matches without reading them, up to a limit, or else return what was seen."""
         if not more:
             return Count(seen, True)
         wanted = self._request.count and not (self._request.typing and running.is_slow)
@@ -167,7 +167,7 @@ class _Runner:
         return tuple(hit for group in page for hit in group.hits), page, messages, conversations
 
     def _until_enough(self, running: Search, wanted: int) -> tuple[list[Found], bool]:
-        """Return matches until they belong to enough conversations, and whether there are more."""
+        """Return matches from enough conversations, and whether there are more."""
         found: list[Found] = []
         roots: dict[str, str] = {}
         for row in running.found():
@@ -184,7 +184,7 @@ class _Runner:
         """Return the first wider form of a tree that finds something."""
         tokenize = tokenizer(self._tx.connection)
         if self._index is not None:
-            # Near words can only be found among listed ones, so the newest are listed too.
+            # Similar words are found only in the side index, so bring it up to date.
             deadline = time.monotonic() + CATCH_UP_SECONDS
             self._index.catch_up(self._tx, deadline=deadline, stopped=self._stop)
         with self._stop.watching(self._tx.connection):
@@ -197,7 +197,7 @@ class _Runner:
         return None
 
     def _frequency(self, word: str) -> int:
-        """Return how many messages have a word, as far as it matters."""
+        """Return how many messages have a word, up to a limit."""
         if self._tx.caps.words is FullText.NONE:
             return 0
         try:
@@ -209,4 +209,4 @@ class _Runner:
                 )
             )
         except apsw.SQLError:
-            return 0  # nothing in the word that the index knows
+            return 0  # the word has nothing that can be indexed

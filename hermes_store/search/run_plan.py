@@ -1,4 +1,4 @@
-"""Running a plan: candidates newest first, the exact test where it is needed, and hits."""
+"""Running a plan: read candidates, test them where needed, and make hits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ READ_ALL = Tier(Cover(scan=True, exact=False), parts=True)
 
 
 class Search:
-    """One query on one snapshot of a file."""
+    """One query on one snapshot of a database."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Search:
         conditions, self.root = self._hoist(self._understood(root))
         self._mixed = _fields_in(self.root)
         self.is_about_messages = any(not each.session for each in conditions)
-        """Whether something is asked of each message, which a title cannot answer."""
+        """Whether a condition concerns messages, which a title cannot meet."""
         self.rows = Rows(
             tx,
             [Condition(findable(tx), session=False), *extra, *conditions],
@@ -79,7 +79,7 @@ class Search:
     # -- conditions ------------------------------------------------------------------------
 
     def _understood(self, node: Node | None) -> Node | None:
-        """Leave the fields out whose value makes no sense, and say so."""
+        """Leave out fields with an invalid value, and add a diagnostic."""
         match node:
             case Field():
                 try:
@@ -100,7 +100,7 @@ class Search:
                 return node
 
     def _hoist(self, root: Node | None) -> tuple[list[Condition], Node | None]:
-        """Take the fields that all hits must satisfy out of the tree, as SQL conditions."""
+        """Move the fields that all matches must satisfy from the tree into SQL conditions."""
         match root:
             case Field():
                 return [self._conditions[root]], None
@@ -121,7 +121,7 @@ class Search:
                 return [], root
 
     def _usable_index(self, index: SideIndex | None) -> int | None:
-        """Return the id that the vocabulary covers, brought up to date if that is quick."""
+        """Return the id up to which the side index is complete, updating it if that is quick."""
         if index is None:
             return None
         covered = index.covered(self._tx)
@@ -136,7 +136,7 @@ class Search:
     # -- candidates ------------------------------------------------------------------------
 
     def found(self) -> Iterator[Found]:
-        """Yield matches: whole words before parts of words, newest first within each."""
+        """Yield matches: whole words before parts of words, the newest first within each."""
         seen: set[int] = set()
         with self.stop.watching(self._tx.connection):
             for tier in self._tiers():
@@ -149,7 +149,7 @@ class Search:
             self.complete = not self.stop.stopped
 
     def _tiers(self) -> Iterator[Tier]:
-        """Yield the tiers; the second is only planned if the first did not suffice."""
+        """Yield the tiers; the second is planned only if the first is not enough."""
         if self._few is not None:
             yield READ_ALL
             return
@@ -176,7 +176,7 @@ class Search:
         return heapq.merge(*streams, key=lambda row: sign * row.message_id)
 
     def _streams(self, tier: Tier) -> Iterator[tuple[Iterator[Found], bool]]:
-        """Yield the streams of a tier and whether each holds matches only."""
+        """Yield the streams of a tier, and whether each has only matches."""
         cover = tier.cover
         floor = self._tx.caps.rebuild_floor or 0
         overlong = self._overlong(tier) if cover.listed_words else []
@@ -185,7 +185,7 @@ class Search:
             return
         high = MAX_ID
         if cover.listed_words and self._covered is not None:
-            # Words of newer messages may be missing from the index.
+            # Words of newer messages may be missing from the side index.
             high = self._covered
             yield self.rows.since(high + 1), False
             yield self.rows.with_ids([i for i in overlong if i <= high]), False
@@ -201,9 +201,9 @@ class Search:
             yield self.rows.scan(0, floor - 1, *self._cheap_test()), False
 
     def _newest_first(self, tier: Tier, low: int, high: int) -> Iterator[Found]:
-        """Yield a slow look-up's matches, those in the newest messages without asking the index.
+        """Yield the matches of a slow look-up, scanning the newest messages before using the index.
 
-        What so many words match is mostly found right there.
+        Where many words match, most results are found right there.
         """
         cover = tier.cover
         assert cover.words is not None
@@ -215,12 +215,12 @@ class Search:
         yield from older if cover.exact else self._tested(older, tier)
 
     def _overlong(self, tier: Tier) -> list[int] | None:
-        """Return the messages with words too long to list; the last tier looks at all of them."""
+        """Return the messages with words too long for the side index; all for the last tier."""
         assert self._index is not None
         return self._index.overlong(-1 if tier.parts else TAIL_ROWS)
 
     def _cheap_test(self) -> tuple[str, list[Any]]:
-        """Return an SQL test that no match fails, so that most texts need not leave SQLite."""
+        """Return an SQL test that every match passes, so that most text never leaves SQLite."""
         parts = self.root.parts if isinstance(self.root, And) else (self.root,)
         text = indexed_text("m")
         tests: list[str] = ["1"]
@@ -234,7 +234,7 @@ class Search:
                 tests.append(f"instr({text}, ?)")
                 values.append(part.value)
             elif part.value.isascii() and (leaf.kind is not Kind.WORDS or len(leaf.tokens) == 1):
-                # LIKE stops at NUL and knows no diacritics; such texts go to the exact test.
+                # LIKE stops at NUL and respects diacritics; such text goes to the exact test.
                 tests.append(
                     f"({text} LIKE ? ESCAPE '\\' OR length({text}) <> length(CAST({text} AS BLOB)))"
                 )
@@ -242,7 +242,7 @@ class Search:
         return " AND ".join(tests), values
 
     def _tested(self, rows: Iterator[Found], tier: Tier) -> Iterator[Found]:
-        """Keep the rows whose text really matches."""
+        """Yield the rows whose text really matches."""
         for row in rows:
             if self.stop():
                 return
@@ -267,7 +267,7 @@ class Search:
         return self._tx.connection
 
     def single_lookup(self) -> tuple[str, str] | None:
-        """Return index and expression where one look-up answers the first tier exactly."""
+        """Return index and expression if one look-up answers the first tier exactly."""
         if self.root is None or self._few is not None:
             return None
         cover = self._first_tier.cover
@@ -282,9 +282,9 @@ class Search:
         return None
 
     def count(self, up_to: int) -> int | None:
-        """Count the matches of the first tier without reading them, one beyond a limit at most.
+        """Count the matches of the first tier without reading them, up to one beyond a limit.
 
-        None where only reading the texts could tell.
+        None if only reading the text could tell.
         """
         lookup = self.single_lookup()
         counted = None
@@ -295,22 +295,22 @@ class Search:
 
     @property
     def is_slow(self) -> bool:
-        """Whether asking the index, even for a count, means gathering all matches."""
+        """Whether using the index, even for a count, means collecting all matches."""
         return self._few is None and self._first_tier.cover.slow
 
     @property
     def has_short_cjk(self) -> bool:
-        """Whether Chinese, Japanese or Korean of less than three signs is looked for."""
+        """Whether Chinese, Japanese or Korean text of fewer than three characters is wanted."""
         leaves = (self._planner.leaf(text) for text in wanted_texts(self.root))
         return any(leaf.kind is Kind.CJK and len(leaf.needle) < 3 for leaf in leaves)
 
     @property
     def single_tier(self) -> bool:
-        """Whether whole words are all there is to find, without parts of words."""
+        """Whether there are only whole words to find, no parts of words."""
         return self._second_tier is None
 
     def density(self, row: Found) -> float:
-        """Return how densely a text has the matches."""
+        """Return the density of matches in a text."""
         found = len(self.highlighter.spans(row.text))
         return found / (found + 1.2 + len(row.text) / 900)
 
@@ -350,7 +350,7 @@ def _fields_in(node: Node | None) -> tuple[Field, ...]:
 
 
 def open_ended(node: Node | None, end: int) -> Node | None:
-    """Let the word that ends at a place of the query text go on, as while it is being typed."""
+    """Make the word that ends at a place of the query text a prefix, as while typing."""
     match node:
         case Text(quoted=False) if node.span.end == end:
             return replace(node, prefix=True)

@@ -1,4 +1,4 @@
-"""`search_messages` as the documentation of Hermes Agent promises it, on top of this search."""
+"""`search_messages` as documented by Hermes Agent, on top of this search."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEADING_OPERATOR = re.compile(r"^\s*(?:(?:AND|OR|NOT)\s+)+")
 
 
 def _within(column: str, word: str, chosen: Sequence[str]) -> Condition:
-    # Not "session": these lists come with every call and say nothing about few sessions.
+    # Not "session": these filters come with every call and rarely leave few sessions.
     marks = ", ".join("?" * len(chosen))
     return Condition(f"{column} {word} ({marks})", tuple(chosen), session=False)
 
@@ -50,8 +50,8 @@ def search_messages(
         extra.append(_within("s.source", "NOT IN", all_spellings(exclude_sources)))
     if role_filter:
         extra.append(_within("m.role", "IN", role_filter))
-    # Signs with a meaning to FTS5 are dropped, as promised, once nothing has them: f(x) can be
-    # found, and hello) finds hello.
+    # Special characters of FTS5 are dropped, as documented, but only if nothing matches them:
+    # f(x) can be found, and hello) finds hello.
     for text in dict.fromkeys((query, _SPECIAL.sub(" ", query))):
         root = query_language.parse(_LEADING_OPERATOR.sub("", text)).root
         if root is None:
@@ -81,9 +81,9 @@ def _result(hit: Hit, context: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _contexts(tx: Transaction, hits: Sequence[Hit]) -> dict[int, list[dict[str, Any]]]:
-    """Return the message before each hit, the hit itself and the one after, cut short.
+    """Return the message before each hit, the hit itself and the one after, shortened.
 
-    Two statements for all hits: one for each would cost more than finding them.
+    Two statements for all hits: one per hit would cost more than the search.
     """
     beside = (
         "(SELECT m.id FROM messages m WHERE m.session_id = h.session_id AND "

@@ -1,4 +1,4 @@
-"""Excerpts: a stretch of a message around its first match, and where the matches are in it."""
+"""Excerpts: the part of a message around its first match, with the spans of all matches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hermes_store.search.query_tree import And, Node, Or, Text
 from hermes_store.search.query_words import Kind, Leaf, fold_in_place
 
 WORDS = 40
-"""Words in an excerpt, half of them before the match."""
+"""The number of words in an excerpt, half of them before the match."""
 MAX_CHARACTERS = 400
 _WORD = re.compile(r"[^\W_]+")
 
@@ -19,7 +19,7 @@ Finder = Callable[[str], Iterator[tuple[int, int]]]
 
 
 def wanted_texts(node: Node | None) -> tuple[Text, ...]:
-    """Return the text leaves that a match contains: those that are not negated."""
+    """Return the text leaves that a match can contain: those that are not negated."""
     match node:
         case Text():
             return (node,)
@@ -30,10 +30,7 @@ def wanted_texts(node: Node | None) -> tuple[Text, ...]:
 
 
 class Highlighter:
-    """Finds the matches of some leaves in texts.
-
-    Whole words are what a reader looks for; parts of words are marked where there are none.
-    """
+    """Finds the matches of some leaves in a text: whole words, or else parts of words."""
 
     def __init__(self, leaves: Iterable[Leaf]) -> None:
         leaves = tuple(leaf for leaf in leaves if leaf.node.value)
@@ -41,7 +38,7 @@ class Highlighter:
         self._parts = tuple(_literal(leaf.needle) for leaf in leaves)
 
     def spans(self, text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
-        """Return where matches begin and end between two places of a text, none overlapping."""
+        """Return the spans of matches between two places of a text, without overlaps."""
         stretch = fold_in_place(text[start:end])
         for finders in (self._whole, self._parts):
             found = sorted(span for finder in finders for span in finder(stretch))
@@ -50,7 +47,7 @@ class Highlighter:
         return []
 
     def first(self, text: str) -> int | None:
-        """Return where the first match begins."""
+        """Return the start of the first match."""
         folded = fold_in_place(text)
         for finders in (self._whole, self._parts):
             starts = [span[0] for finder in finders if (span := next(finder(folded), None))]
@@ -69,7 +66,7 @@ def _apart(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _finder(leaf: Leaf) -> Finder:
-    """Return what finds a leaf's whole words, or the leaf itself where it is no word."""
+    """Return a finder for a leaf's whole words, or for the leaf itself if it is not a word."""
     if leaf.kind is not Kind.WORDS:
         return _literal(leaf.needle)
     words = _WORD.findall(leaf.needle)
@@ -92,7 +89,7 @@ def _literal(needle: str) -> Finder:
 
 
 def _single_word(word: str, prefix: bool) -> Finder:
-    """Return what finds one word; much faster than a pattern, and most queries are words."""
+    """Return a finder for one word; much faster than a pattern, and most queries are words."""
 
     def find(folded: str) -> Iterator[tuple[int, int]]:
         for first, last in _literal(word)(folded):
@@ -107,7 +104,7 @@ def _single_word(word: str, prefix: bool) -> Finder:
 
 
 def excerpt(text: str, highlighter: Highlighter) -> Snippet:
-    """Return the stretch of a text around its first match; all of it if it is short."""
+    """Return the part of a text around its first match, all of it if it is short."""
     position = highlighter.first(text)
     start, end = _window(text, position or 0)
     cut_before, cut_after = start > 0, end < len(text)
@@ -121,7 +118,7 @@ def excerpt(text: str, highlighter: Highlighter) -> Snippet:
 
 
 def _window(text: str, position: int) -> tuple[int, int]:
-    """Return a stretch of about forty words with a position in its middle."""
+    """Return a span of about forty words with a position in its middle."""
     before = text[max(0, position - MAX_CHARACTERS) : position]
     offset = position - len(before)
     earlier = [match.start() + offset for match in _WORD.finditer(before)]

@@ -1,4 +1,4 @@
-"""Times as people type them: 7d, 12h, 2026-01-31, 2026-01, yesterday, monday."""
+"""Times as typed: 7d, 12h, 2026-01-31, 2026-01, yesterday, monday."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ EXAMPLES = "7d, 12h, 2026-01-31, 2026-01, yesterday or monday"
 
 
 def span(text: str, now: float) -> tuple[float, float] | None:
-    """Return the beginning and end of what a text means; None if it means no time.
+    """Return the start and end of the time that a text means; None if it is not a time.
 
-    A length of time such as 7d is the moment that long ago, its end is now.
+    A duration such as 7d starts that long ago and ends now.
     """
     wanted = text.strip().lower()
     present = datetime.fromtimestamp(now)
@@ -32,7 +32,7 @@ def span(text: str, now: float) -> tuple[float, float] | None:
             length = int(ago[1]) * _UNITS[ago[2]]
             if ago[2] in ("min", "m", "h"):
                 return now - length.total_seconds(), now
-            # Days are days of the calendar, also when the clocks changed in between.
+            # Days are calendar days, even across a clock change.
             return (present - length).timestamp(), now
         days = _calendar(wanted, present.date())
         if days is not None:

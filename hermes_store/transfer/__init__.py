@@ -1,1 +1,1 @@
-"""Sessions on their way out and in: exports as JSONL, Markdown and HTML, imports of JSONL."""
+"""Exports as JSONL, Markdown and HTML, and imports of JSONL."""

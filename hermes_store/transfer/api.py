@@ -1,4 +1,4 @@
-"""What a store offers on moving sessions in and out of files: `store.transfer`."""
+"""Exports and imports of a store: `store.transfer`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Transfer:
     """Exports and imports sessions; see docs/export-import.md."""
 
     def __init__(self, database: Database, importer: Import = import_file.apply) -> None:
-        """`importer` brings in a file; a store passes one that also completes transcripts."""
+        """`importer` imports a file; a store passes one that also completes transcripts."""
         self._database = database
         self._importer = importer
 
@@ -45,17 +45,17 @@ class Transfer:
         redact: bool = False,
         progress: Progress | None = None,
     ) -> int:
-        """Write the same to a file, which appears complete or not at all."""
+        """Write the same to a file, complete or not at all."""
         return export_to_file(
             self._database, session_ids, Path(path), Format(fmt), redact=redact, progress=progress
         )
 
     def as_dictionary(self, session_id: str) -> dict[str, Any] | None:
-        """Return a session with all its messages, or None."""
+        """Return a session with all its messages, None if there is no such session."""
         with self._database.read() as tx:
             found = session_rows.row(tx, session_id)
             return None if found is None else found | {"messages": messages.rows(tx, session_id)}
 
     def import_file(self, path: Path | str, progress: Progress | None = None) -> ImportReport:
-        """Bring in the sessions of an export or a transcript."""
+        """Import the sessions of an export or a transcript."""
         return self._importer(self._database, Path(path), progress)

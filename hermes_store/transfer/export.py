@@ -1,4 +1,4 @@
-"""Exports sessions as a stream: one message at a time, one short snapshot for each session."""
+"""Export sessions as a stream: one message at a time, one short snapshot per session."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ _HEADS_AT_ONCE = 500
 
 
 class Format(StrEnum):
-    """What an export looks like."""
+    """The formats of an export."""
 
     JSONL = "jsonl"
-    """One JSON object on each line, with everything: for programs, and to import again."""
+    """One complete session per line as a JSON object: for programs, and for importing."""
     MARKDOWN = "markdown"
-    """A transcript to read."""
+    """A readable transcript."""
     HTML = "html"
-    """The same as one page for a browser."""
+    """A transcript as one page for a browser."""
 
     @classmethod
     def _missing_(cls, value: object) -> Format:
         if value == "md":
             return cls.MARKDOWN
-        raise InvalidInput(f"There is no format '{value}'. Choose {', '.join(cls)}.")
+        raise InvalidInput(f"Unknown format '{value}'. Choose {', '.join(cls)}.")
 
 
 class _Writer(Protocol):
-    """What a format has to offer; each module of one is such a thing."""
+    """The functions of a format module."""
 
     def opening(self, heads: Iterator[Head], total: int) -> Iterator[str]: ...
 
@@ -67,11 +67,11 @@ def export(
     redact: bool = False,
     progress: Progress | None = None,
 ) -> int:
-    """Write sessions to an open text file and return how many it were.
+    """Write sessions to an open text file and return how many were written.
 
-    Without ids, all are written, the most recently active first. An unknown id raises
-    SessionNotFound before anything is written; a session that is deleted meanwhile is left out.
-    `progress` hears of each session as (done, total).
+    Without ids, writes all, the most recently active first. An unknown id raises SessionNotFound
+    before anything is written; a session deleted during the export is left out. `progress` is
+    called after each session with (done, total).
     """
     ids = _chosen(db, session_ids)
     writer = _WRITERS[fmt]
@@ -97,7 +97,7 @@ def export_to_file(
     redact: bool = False,
     progress: Progress | None = None,
 ) -> int:
-    """Write sessions to a file, which appears complete or not at all; return how many it were."""
+    """Write sessions to a file, complete or not at all; return how many were written."""
     place = Path(os.path.realpath(path))
     output_file.refuse_unusable(place, db.path)
     with output_file.written(place) as sink:
@@ -125,7 +125,7 @@ def _write_one(
         row = session_rows.row(tx, session_id)
         if row is None:
             return False
-        # Closed by hand: a sink that raises would leave the query, and so the snapshot, open.
+        # Closed explicitly: if the sink raises, the query and its snapshot would stay open.
         with closing(messages.iterate_rows(tx, session_id)) as found:
             for piece in writer.session(guard(row), map(guard, found), number):
                 sink.write(piece)

@@ -1,6 +1,6 @@
-"""HTML: one page that needs nothing else, for reading on a screen and on paper.
+"""HTML: one self-contained page, for the screen and for printing.
 
-There is no script in it, and its own policy forbids the browser to load or run anything.
+It has no scripts, and its content security policy forbids loading or running anything.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ summary { color: var(--dim); cursor: pointer; }
 
 
 def opening(heads: Iterator[Head], total: int) -> Iterator[str]:
-    """Yield the head of the page, and a table of contents where there is a choice."""
+    """Yield the head of the page, and a table of contents for several sessions."""
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     yield (
         '<meta http-equiv="Content-Security-Policy" '
@@ -68,7 +68,7 @@ def _entry(number: int, head: Head) -> str:
 def session(
     row: Mapping[str, Any], messages: Iterator[Mapping[str, Any]], number: int
 ) -> Iterator[str]:
-    """Yield a session: its title, its facts, then what was said."""
+    """Yield a session: title, facts, messages."""
     title = escape(readable_export.heading(row.get("title"), row["id"]))
     yield f'<section id="s{number}">\n<h1>{title}</h1>\n<dl>\n'
     for name, value in readable_export.facts(row):
@@ -108,5 +108,5 @@ def _message(message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _folded(summary: str, text: str) -> str:
-    # A browser drops the first line end after <pre>; this one is for it.
+    # Browsers drop the first newline after <pre>, so add one.
     return f"<details><summary>{escape(summary)}</summary>\n<pre>\n{escape(text)}</pre></details>\n"

@@ -1,4 +1,4 @@
-"""JSONL: one session on each line, every column of it and of its messages.
+"""JSONL: one session per line, with every column of it and of its messages.
 
 The line is what `json.dumps` makes of `SessionDB.export_session`, written piece by piece.
 """
@@ -16,14 +16,14 @@ from hermes_store.transfer.readable_export import Head
 
 
 def opening(heads: Iterator[Head], total: int) -> Iterator[str]:
-    """Nothing stands before the first line."""
+    """Yield nothing: the format has no header."""
     yield from ()
 
 
 def session(
     row: Mapping[str, Any], messages: Iterator[Mapping[str, Any]], number: int
 ) -> Iterator[str]:
-    """Yield one line."""
+    """Yield a session as one line, in pieces."""
     yield dump(row)[:-1] + ', "messages": ['
     for place, message in enumerate(messages):
         yield (", " if place else "") + dump(message)
@@ -31,12 +31,12 @@ def session(
 
 
 def closing() -> Iterator[str]:
-    """Nothing stands after the last line."""
+    """Yield nothing: the format has no footer."""
     yield from ()
 
 
 def dump(value: Any) -> str:
-    """Return JSON that every reader takes: no NaN, no half of a surrogate pair, no bytes."""
+    """Return JSON that every reader accepts: no NaN, no lone surrogates, no bytes."""
     try:
         text = _dump(value)
     except ValueError:
@@ -55,7 +55,7 @@ def _as_text(value: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """Return a value with null where a number is none that JSON knows."""
+    """Replace numbers that JSON cannot represent with null."""
     if isinstance(value, Mapping):
         return {key: _finite(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -64,7 +64,7 @@ def _finite(value: Any) -> Any:
 
 
 def _shallow(value: Any) -> Any:
-    """Return a row without what is nested more deeply than Python can write."""
+    """Replace values that are nested too deeply for Python to write."""
     if not isinstance(value, Mapping):
         return TOO_DEEP
     return {

@@ -1,7 +1,7 @@
-"""Markdown: a transcript that reads well as plain text and rendered.
+"""Markdown: a transcript that reads well both as plain text and rendered.
 
-Messages are Markdown themselves. What they say stays, but it cannot reach beyond its message:
-headings move below those of the transcript, fences are closed, HTML is shown instead of obeyed.
+Messages are Markdown themselves and keep their content, but cannot affect anything outside of
+them: headings are demoted below those of the transcript, fences are closed, HTML is escaped.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from hermes_store.transfer.readable_export import Head
 _FENCE = re.compile(r"(?P<indent> {0,3})(?P<fence>`{3,}|~{3,})(?P<info>.*)")
 _HEADING = re.compile(r" {0,3}(?P<marks>#{1,6})(?=\s|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*")
-# Inline code is taken whole, so that only the angle brackets outside of it are escaped.
+# Matches inline code as a whole, so that only angle brackets outside of it are escaped.
 _TAG = re.compile(r"(?P<code>(?<!`)(?P<ticks>`++)[^`\n]++(?P=ticks)(?!`))|<(?=[A-Za-z/!?])")
-# An underscore inside a word means nothing, and every id has some.
+# An underscore inside a word is literal, and ids are full of them.
 _SPECIAL = re.compile(r"([\\`*\[\]<>|]|(?<!\w)_|_(?!\w))")
 _TICKS = re.compile("`{3,}")
 _DEEPER = 2
 
 
 def opening(heads: Iterator[Head], total: int) -> Iterator[str]:
-    """Nothing stands before the first session."""
+    """Yield nothing: the format has no header."""
     yield from ()
 
 
 def session(
     row: Mapping[str, Any], messages: Iterator[Mapping[str, Any]], number: int
 ) -> Iterator[str]:
-    """Yield a session: its title, its facts, then what was said."""
+    """Yield a session: title, facts, messages."""
     if number > 1:
         yield "\n---\n\n"
     yield f"# {_escaped(readable_export.heading(row.get('title'), row['id']))}\n\n"
@@ -45,7 +45,7 @@ def session(
 
 
 def closing() -> Iterator[str]:
-    """Nothing stands after the last session."""
+    """Yield nothing: the format has no footer."""
     yield from ()
 
 
@@ -65,14 +65,14 @@ def _message(message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def fenced(text: str, info: str = "") -> str:
-    """Return text in a fence that is longer than any inside it."""
+    """Return text in a fence longer than any inside it."""
     longest = max((len(run) for run in _TICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{info}\n{text.rstrip()}\n{fence}"
 
 
 def contained(text: str) -> str:
-    """Return Markdown that stays what it is and cannot reach beyond its place."""
+    """Return Markdown that cannot affect what surrounds it."""
     lines: list[str] = []
     fence: re.Match[str] | None = None
     for line in text.strip("\n").split("\n"):
@@ -81,7 +81,7 @@ def contained(text: str) -> str:
             if match and _closes(fence, match):
                 fence = None
             elif not line.startswith(fence["indent"]):
-                # A fence in a list ends with the list; out here this may be text again.
+                # A fence in a list ends with the list, so this line may be text.
                 line = _tags_shown(line)
             lines.append(line)
         elif match and not (match["fence"][0] == "`" and "`" in match["info"]):
@@ -103,7 +103,7 @@ def _prose(line: str, above: str) -> str:
     if heading:
         line = "#" * min(6, len(heading["marks"]) + _DEEPER) + line[heading.end() :]
     elif above.strip() and _UNDERLINE.fullmatch(line):
-        # Below a paragraph this would make a heading of it.
+        # Below a paragraph this would turn it into a heading.
         line = "\\" + line.lstrip()
     return _tags_shown(line)
 

@@ -1,7 +1,7 @@
-"""Imports exports and transcripts: the whole file is checked first, then written by sessions.
+"""Import exports and transcripts: check the whole file first, then write session by session.
 
-Each session is one transaction, so that it is there as a whole or not at all. A session that
-the store has is never changed but for messages added at its end, so importing again is harmless.
+Each session is one transaction, so it is imported completely or not at all. An existing session
+is never changed except for messages added at its end, so importing again is harmless.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hermes_store.transfer.parse_import import Line, Record, Refused, shown
 Progress = Callable[[int, int], None]
 
 _MAX_KEYS = 50
-# So many faulty lines at the beginning, and it is a file of another kind.
+# After this many faulty lines at the beginning, it is not a file to import.
 _PATIENCE = 20
 
 
@@ -31,10 +31,10 @@ _PATIENCE = 20
 
 
 def plan(lines: Iterable[str], name: str) -> ImportPlan:
-    """Check a whole file and return what can be imported of it.
+    """Check a whole file and return what can be imported from it.
 
-    Raises BadFile if it is neither an export nor a transcript. `name` is the name of the
-    file; that of a transcript is the id of its session.
+    BadFile if it is neither an export nor a transcript. `name` is the file name, which for a
+    transcript is the session id.
     """
     left = numbered(lines)
     kind, read = _recognise(left, name)
@@ -45,7 +45,7 @@ def plan(lines: Iterable[str], name: str) -> ImportPlan:
 
 
 def numbered(lines: Iterable[str]) -> Iterator[Line]:
-    """Yield the lines of a file with their numbers; the last one knows that it is."""
+    """Yield the lines of a file with their numbers and whether each is the last."""
     number, waiting = 0, None
     for text in lines:
         if waiting is not None:
@@ -56,7 +56,7 @@ def numbered(lines: Iterable[str]) -> Iterator[Line]:
 
 
 def _recognise(lines: Iterator[Line], name: str) -> tuple[Kind, list[Line]]:
-    """Tell what a file is by its first sound line; also return the lines that were read."""
+    """Recognize a file by its first valid line; also return the lines read so far."""
     read: list[Line] = []
     faults = 0
     for line in lines:
@@ -76,8 +76,8 @@ def _recognise(lines: Iterator[Line], name: str) -> tuple[Kind, list[Line]]:
             return Kind.EXPORT, read
         break
     raise BadFile(
-        f"{name} is neither an export nor a transcript. Give a file that "
-        "'hermes sessions export' wrote, or the <session id>.jsonl of a gateway."
+        f"{name} is neither an export nor a transcript. Give a file written "
+        "by 'hermes sessions export', or a gateway transcript named <session id>.jsonl."
     )
 
 
@@ -125,13 +125,13 @@ def _keys(unknown: set[str]) -> tuple[str, ...]:
 
 
 def _parents_first(planned: list[Planned]) -> Iterator[Planned]:
-    """Yield sessions with parents before children, otherwise in the order of the file."""
+    """Yield sessions in the order of the file, but parents before children."""
     by_id = {each.session_id: each for each in reversed(planned)}
     done: set[int] = set()
     for each in planned:
         path: dict[int, Planned] = {}
         current: Planned | None = each
-        # Sessions that are each other's parents end the walk where it meets itself.
+        # A cycle of parents ends the walk where it meets itself.
         while current is not None and current.line not in done and current.line not in path:
             path[current.line] = current
             current = by_id.get(current.parent_id) if current.parent_id else None
@@ -139,22 +139,22 @@ def _parents_first(planned: list[Planned]) -> Iterator[Planned]:
         yield from reversed(path.values())
 
 
-# -- the deed ----------------------------------------------------------------------------------
+# -- the import --------------------------------------------------------------------------------
 
 
 def apply(db: Database, path: Path, progress: Progress | None = None) -> ImportReport:
     """Import a file and report on each of its sessions.
 
-    `progress` hears of each session as (done, total). Trouble with the database itself is
-    raised; what was imported until then stays, and importing again goes on from there.
+    `progress` is called after each session with (done, total). Errors of the database itself
+    are raised; what was imported before stays, and importing again continues from there.
     """
     with opened(path) as lines:
         checked = plan(lines, path.name)
         done = list(checked.skipped)
         if not checked.sessions:
             return ImportReport(path.name, tuple(done), checked.unknown_keys)
-        # Into an empty store the messages come under the ids they had. Elsewhere they get new
-        # ones: what reads on from the newest id it knows would overlook an older one.
+        # In an empty store the messages keep their ids. Otherwise they get new ones: a program
+        # that polls for ids above the newest it has seen would miss older ones.
         with db.read() as tx:
             keep = messages.count(tx) == 0
         for number, planned in enumerate(checked.sessions, 1):
@@ -175,7 +175,7 @@ def _write_one(db: Database, lines: Lines, planned: Planned, kind: Kind, keep: b
     except Refused as refusal:
         reason = str(refusal)
     except StoreError as error:
-        # A locked or full database concerns all sessions, a refused row only this one.
+        # A locked or full database affects all sessions, a refused row only this one.
         if isinstance(error, DatabaseError) and type(error) is not DatabaseError:
             raise
         reason = str(error)
@@ -189,12 +189,12 @@ def _read_again(lines: Lines, planned: Planned, kind: Kind) -> Record:
         line = Line(planned.line, lines.at(planned.line), False)
         record = parse_import.exported(parse_import.parse(line), planned.line)
     if record.id != planned.session_id or len(record.messages) < planned.messages:
-        raise Refused("The file was changed while it was read. Import it again.")
+        raise Refused("The file changed while it was being read. Import it again.")
     return record
 
 
 class Lines:
-    """The lines of a file, from the first on or a single one."""
+    """The lines of a file, in order or one at a time."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -210,14 +210,14 @@ class Lines:
             yield line.decode("utf-8", "surrogateescape")
 
     def at(self, number: int) -> str:
-        """Return a line that was passed before."""
+        """Return a line that iteration has already passed."""
         self._file.seek(self._starts[number - 1])
         return self._file.readline().decode("utf-8", "surrogateescape")
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Lines]:
-    """Give the lines of a file for the block; BadFile if it cannot be read."""
+    """Open a file for the block and give its lines; BadFile if it cannot be read."""
     if path.is_dir():
         raise BadFile(f"{path} is a folder. Give the name of a file in it.")
     if not path.is_file():
@@ -225,6 +225,6 @@ def opened(path: Path) -> Iterator[Lines]:
     try:
         file = path.open("rb")
     except OSError as error:
-        raise BadFile(f"{path} cannot be read ({error.strerror}). Check its rights.") from None
+        raise BadFile(f"{path} cannot be read ({error.strerror}). Check its permissions.") from None
     with file:
         yield Lines(file)

@@ -1,4 +1,4 @@
-"""The file that an export is written to: all of it appears at once, or nothing changes."""
+"""The output file of an export: written completely or not at all."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def _is_same(path: Path, other: Path) -> bool:
 
 @contextmanager
 def written(path: Path) -> Iterator[TextIO]:
-    """Give a file to write to; it takes its place when the block ends well.
+    """Give a file to write to, which replaces `path` when the block succeeds.
 
-    Whatever ends the block otherwise, the file that was there stays and no other is left.
+    If the block fails, an existing file stays and nothing else is left behind.
     """
     try:
-        # Devices and pipes cannot be replaced, and must not be.
+        # Devices and pipes cannot and must not be replaced.
         opened = _directly(path) if path.exists() and not path.is_file() else _replacing(path)
         with opened as sink:
             yield sink
@@ -56,7 +56,7 @@ def _directly(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[TextIO]:
-    # Readable by its owner only: that is how mkstemp makes files, and what a history needs.
+    # mkstemp makes the file readable by its owner only, as conversations should be.
     handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".tmp", dir=path.parent)
     try:
         with open(handle, "w", encoding="utf-8", newline="\n") as sink:
@@ -72,7 +72,7 @@ def _replacing(path: Path) -> Iterator[TextIO]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename last; where folders cannot be synced, the system does it in its own time."""
+    """Make a rename durable, on systems that can sync folders."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -84,11 +84,11 @@ def _sync_folder(folder: Path) -> None:
 def _trouble(path: Path, error: OSError) -> StoreError:
     if error.errno == errno.ENOSPC:
         return StoreError(
-            f"There is no room left for {path}. Free some space or choose another disk."
+            f"There is no space left for {path}. Free some space or choose another disk."
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return StoreError(
-            f"You may not write to {path.parent}. Choose another folder or change its rights."
+            f"You may not write to {path.parent}. Choose another folder or change its permissions."
         )
     why = error.strerror or str(error)
     return StoreError(f"{path} could not be written ({why}). Choose another place.")

@@ -1,6 +1,6 @@
-"""Reads what an import brings: lines to objects, objects to checked columns.
+"""Parse the lines of an import into objects, and objects into checked columns.
 
-Whatever is wrong with a line is raised as `Refused`, with a sentence for the report.
+Any fault in a line is raised as `Refused`, with a sentence for the report.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS, SESSION_COLUMNS, Column
 from hermes_store.records.safe_text import clean, one_line, shorten, storable
 
-# Columns of lists and exports that are computed from others.
+# Fields of lists and exports that are computed from columns.
 _DERIVED = frozenset({"messages", "last_active", "preview", "_lineage_root_id"})
 _MOMENTS = frozenset({"started_at", "ended_at", "timestamp"})
 _ANY_JSON = frozenset({"content", "tool_calls"})
 _JSON_TEXT = frozenset({"reasoning_details", "codex_reasoning_items", "codex_message_items"})
 _SESSIONS = {column.name: column for column in SESSION_COLUMNS}
 _MESSAGES = {column.name: column for column in MESSAGE_COLUMNS}
-# Tools name themselves like this in what chat models are sent, and so in transcripts.
+# The key for the tool name in messages sent to chat models, and so in transcripts.
 _SPOKEN_NAME = "name"
-# What a message is called is up to the store; a file can only propose.
+# The store assigns the ids of messages; a file can only propose them.
 _OWN = frozenset({"id", "session_id"})
 _INTEGERS = range(-(2**63), 2**63)
 
@@ -34,7 +34,7 @@ class Refused(Exception):
 
 
 class Line(NamedTuple):
-    """A line of a file."""
+    """A numbered line of a file."""
 
     number: int
     text: str
@@ -43,7 +43,7 @@ class Line(NamedTuple):
 
 @dataclass(slots=True)
 class Record:
-    """A session as it will be written."""
+    """A checked session, ready to be written."""
 
     columns: dict[str, Any]
     messages: list[dict[str, Any]]
@@ -57,11 +57,11 @@ class Record:
 
 
 def parse(line: Line) -> dict[str, Any]:
-    """Return the object on a line."""
+    """Return the JSON object on a line."""
     if storable(line.text) != line.text:
         raise Refused(f"Line {line.number} is not UTF-8 text.")
     try:
-        # JSON knows no NaN, but programs write it; there is no other value to take for it.
+        # JSON has no NaN, but some programs write it; null is the closest value.
         found = json.loads(line.text.removeprefix("\ufeff"), parse_constant=lambda _: None)
     except ValueError as error:
         if line.is_last and not line.text.endswith("\n"):
@@ -83,7 +83,7 @@ def _reason(error: ValueError) -> str:
 
 
 def shown(text: str, limit: int = 60) -> str:
-    """Return foreign text as a sentence may quote it."""
+    """Return text from a file, safe and short enough to quote in a message."""
     return shorten(clean(one_line(text)), limit)
 
 
@@ -119,14 +119,14 @@ def exported(found: Mapping[str, Any], line: int) -> Record:
     columns["source"] = columns.get("source") or "unknown"
     if columns.get("started_at") is None:
         if not record.messages:
-            raise Refused(f"Line {line} has no time at which the session started.")
+            raise Refused(f"Line {line} has no start time.")
         columns["started_at"] = record.messages[0]["timestamp"]
     columns["model_config"] = _model_config(found.get("model_config"), record)
     return record
 
 
 def _model_config(value: Any, record: Record) -> str | None:
-    """Return the stored form; anything but an object breaks the lists of newer versions."""
+    """Return the stored form; anything but an object breaks lists in newer versions."""
     if value is None:
         return None
     text = value if isinstance(value, str) else as_json(value)
@@ -165,7 +165,7 @@ def _message(message: Any, where: str, unknown: set[str]) -> dict[str, Any]:
 
 
 def _checked(column: Column, value: Any, where: str) -> Any:
-    """Return a value of the type that a column is declared with."""
+    """Return a value converted to the declared type of its column."""
     name = column.name
     if value is None or name in _ANY_JSON:
         return value
@@ -186,11 +186,11 @@ def _checked(column: Column, value: Any, where: str) -> Any:
 
 
 def moment(text: str, where: str) -> float:
-    """Return the moment of an ISO date and time, local where it names no zone."""
+    """Return the timestamp of an ISO date and time, local if it has no zone."""
     try:
         found = datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
-        raise Refused(f"{where} has a time that is none: '{shown(text)}'.") from None
+        raise Refused(f"{where} has an invalid time: '{shown(text)}'.") from None
     return found
 
 
@@ -198,13 +198,13 @@ def moment(text: str, where: str) -> float:
 
 
 def transcript(lines: Iterable[Line], session_id: str) -> Record:
-    """Return the session of a transcript: what the gateway noted first, then its messages.
+    """Return the session of a transcript.
 
-    A last line that was cut off is left out. Any other fault refuses the whole session: with a
-    message missing, later ones could no longer be matched with those in the store.
+    A last line that is cut off is left out. Any other fault refuses the whole session: with a
+    message missing, later ones could not be matched with those in the store.
     """
     if not session_id:
-        raise Refused("The name of a transcript is the id of its session, and this has none.")
+        raise Refused("A transcript must be named <session id>.jsonl; this name has no id.")
     record = Record({"id": storable(session_id), "source": "unknown"}, [])
     for line in lines:
         if not line.text.strip():
@@ -217,7 +217,7 @@ def transcript(lines: Iterable[Line], session_id: str) -> Record:
             record.notes.append(f"{refusal} It was left out.")
     if "started_at" not in record.columns:
         if not record.messages:
-            raise Refused("There is no message in it.")
+            raise Refused("It has no messages.")
         record.columns["started_at"] = record.messages[0]["timestamp"]
     return record
 
@@ -229,7 +229,7 @@ def _take(record: Record, found: dict[str, Any], where: str) -> None:
         record.messages.append(_message(found, where, record.unknown))
         return
     if record.messages or "started_at" in record.columns:
-        return  # written again when a session was taken up again
+        return  # written again whenever a session is resumed
     for name, column in (("platform", "source"), ("model", "model")):
         if isinstance(found.get(name), str) and found[name]:
             record.columns[column] = storable(found[name])
@@ -238,7 +238,7 @@ def _take(record: Record, found: dict[str, Any], where: str) -> None:
 
 
 def _presumed(record: Record) -> float | None:
-    """Return the moment of a message that has none: not before the one in front of it."""
+    """Return a time for a message without one: that of the message before it."""
     if record.messages:
         return float(record.messages[-1]["timestamp"])
     started: float | None = record.columns.get("started_at")

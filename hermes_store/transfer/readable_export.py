@@ -1,6 +1,6 @@
-"""What the formats for people share: headings, facts, moments, tool calls.
+"""What the readable formats share: headings, facts, times, tool calls.
 
-Every text that leaves here is harmless to a terminal; escaping for a format is the format's own.
+Every text returned here is safe for a terminal; each format does its own escaping.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from hermes_store.records.safe_text import clean, one_line
 from hermes_store.records.tool_calls import TOO_DEEP
 
 _ROLES = {"user": "You", "assistant": "Hermes", "tool": "Tool", "system": "System"}
-# Notes of the gateway to itself, not part of what was said.
+# Internal notes of the gateway, not part of the conversation.
 _UNSPOKEN = frozenset({"session_meta"})
 
 
 class Head(NamedTuple):
-    """What a table of contents says of a session."""
+    """The entry of a session in a table of contents."""
 
     id: str
     title: str | None
@@ -29,7 +29,7 @@ class Head(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A tool call: the tool's name and its arguments, laid out."""
+    """A tool call: the name of the tool and its formatted arguments."""
 
     name: str
     arguments: str
@@ -41,12 +41,12 @@ def line(value: Any) -> str:
 
 
 def heading(title: Any, session_id: Any) -> str:
-    """Return what a session is called: its title, or its id."""
+    """Return the title of a session, or its id if it has none."""
     return (line(title) if title else "") or line(session_id)
 
 
 def moment(value: Any) -> str:
-    """Return a stored moment as local time; what is none comes back as it is."""
+    """Return a stored time as local time; anything else is returned as text."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return _text(value)
     try:
@@ -56,7 +56,7 @@ def moment(value: Any) -> str:
 
 
 def facts(row: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the facts of a session that are known, each with its name."""
+    """Return the known facts of a session as pairs of name and value."""
     found = [
         ("Id", line(row["id"])),
         ("Source", line(sources.describe(str(row["source"])).label)),
@@ -98,12 +98,12 @@ def _cost(row: Mapping[str, Any]) -> str:
 
 
 def is_spoken(message: Mapping[str, Any]) -> bool:
-    """Tell whether a message is part of what a person would call the conversation."""
+    """Tell whether a message is part of the conversation, not an internal note."""
     return message["role"] not in _UNSPOKEN
 
 
 def speaker(message: Mapping[str, Any]) -> str:
-    """Return who speaks in a message; a tool with its name."""
+    """Return the speaker of a message; for a tool, with its name."""
     role = line(message["role"])
     name = message.get("tool_name")
     return _ROLES.get(role, role or "Unknown") + (f" {line(name)}" if name else "")
@@ -118,7 +118,7 @@ def words(message: Mapping[str, Any]) -> str:
 
 
 def reasoning(message: Mapping[str, Any]) -> str:
-    """Return what a model thought before it answered, where that was kept."""
+    """Return the reasoning of the model, if it was stored."""
     found = message.get("reasoning") or message.get("reasoning_content") or ""
     return clean(str(found)).strip()
 

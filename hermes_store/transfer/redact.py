@@ -1,9 +1,9 @@
-"""Masks secrets in texts and in everything that is made of texts.
+"""Mask secrets in text and in JSON values.
 
-A secret is known by its own form (the prefixes that services give their keys, web tokens, key
-blocks, credentials in an address) or by the name in front of it (`password=…`, `"token": "…"`).
-Ids, dates, paths and hashes without such a name stay as they are. Of a long secret the first
-four characters stay, so that one can tell which it was.
+A secret is recognized by its form (the key prefixes of services, web tokens, key blocks,
+credentials in a URL) or by the name in front of it (`password=…`, `"token": "…"`). Ids, dates,
+paths and hashes without such a name are left alone. The first four characters of a long secret
+stay, to tell which one it was.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LONG = 12
 _LONGEST_NAME = 200
 _ROUNDS = 10
 
-# Columns that others refer to; a mask in one of them would tear a session apart.
+# Columns that other rows refer to; masking one would break the session.
 _UNTOUCHED = frozenset(
     {"id", "session_id", "parent_session_id", "tool_call_id", "role", "source", "end_reason"}
 )
@@ -29,7 +29,7 @@ _UNTOUCHED = frozenset(
 _START = r"(?<![A-Za-z0-9_])"
 _KNOWN = re.compile(
     _START + r"(?:"
-    # Kebab words such as sk-learn-pipeline have no digit.
+    # Kebab-case words such as sk-learn-pipeline have no digit.
     r"sk-(?=[A-Za-z_-]{0,99}+[0-9])[A-Za-z0-9_-]{16,}"
     r"|[rsp]k_(?:live|test)_[A-Za-z0-9]{16,}"
     r"|gh[pousr]_[A-Za-z0-9]{20,}"
@@ -55,7 +55,7 @@ _BEARER = re.compile(
 )
 _KEY_HEADER = r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 _WHOLE_KEY = re.compile(rf"(?P<before>{_KEY_HEADER})(?P<secret>(?:[^-]|-(?!----))++)(?=-----END )")
-# One that was cut off: lines of base64 follow the header, real ones or escaped in JSON.
+# A key that was cut off: base64 lines after the header, as text or escaped in JSON.
 _CUT_KEY = re.compile(
     rf"(?P<before>{_KEY_HEADER})"
     r"(?P<secret>(?:(?:\s|\\[nr])*+[A-Za-z0-9+/]{16,}+={0,2})++)"
@@ -80,8 +80,8 @@ _FLAG = re.compile(
 )
 _NAMED = re.compile(rf"(?:(?P<password>{_PASSWORD})|{_TOKEN})\Z", re.IGNORECASE)
 
-# What a text must have in it for a pattern to be worth a try; looking for a few letters is a
-# hundred times faster than the patterns, and most texts have none of these.
+# A text without any of these cannot match the pattern. Looking for them is a hundred times
+# faster than matching, and most texts have none.
 _KNOWN_HINTS = (
     *("sk-", "k_live_", "k_test_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"),
     *("xox", "xapp-", "AKIA", "ASIA", "AIza", "ya29.", "npm_", "hf_", "gsk_", "xai-", "pypi-"),
@@ -94,7 +94,7 @@ _PLACEHOLDER = re.compile(
     r"\$\{?\w+\}?|\$\(.*|%\w+%|<.*|\{.*|\*+|x+|•+|…+|\.+|.*[\[(]"
     r"|none|null|nil|true|false|str|string|text|bytes|int|required|optional|undefined|empty"
     r"|your[_-].*|(?:/|~/|\.{1,2}/).*|\d{4}-\d\d-\d\d.*"
-    # A name in a program rather than a value.
+    # A name in source code rather than a value.
     r"|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[A-Za-z_.]*(?:passw|token|secret|key)[A-Za-z_.]*",
     re.IGNORECASE | re.DOTALL,
 )
@@ -107,13 +107,13 @@ _ENCODED = re.compile(r"[A-Za-z0-9+/=_-]{24,}")
 def redact_text(text: str) -> str:
     """Return text with every secret in it masked.
 
-    Takes linear time whatever the text: each pattern bounds its runs or takes them once.
+    Takes linear time on any text: each pattern bounds its runs or is possessive.
     """
     for _ in range(_ROUNDS):
         masked = _masked_once(text)
         if masked == text:
             break
-        # One mask can lay bare the name in front of another secret.
+        # A mask can expose the name in front of another secret.
         text = masked
     return text
 
@@ -138,7 +138,7 @@ def _has(text: str, hints: tuple[str, ...]) -> bool:
 
 
 def redact_value(value: Any) -> Any:
-    """Return any JSON value with every secret in its texts masked."""
+    """Return a JSON value with every secret in its text masked."""
     try:
         return _value(value, "")
     except RecursionError:
@@ -146,7 +146,7 @@ def redact_value(value: Any) -> Any:
 
 
 def redact_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a session or message with every secret masked, but for ids."""
+    """Return the columns of a session or message with every secret masked, ids excepted."""
     return {
         name: value if name in _UNTOUCHED else redact_value(value) for name, value in row.items()
     }
@@ -171,7 +171,7 @@ def _mask(secret: str) -> str:
     if MASK in secret:
         return secret
     head = secret[:KEPT]
-    # Half of an escape sequence would spoil the JSON around it.
+    # Half an escape sequence would break the surrounding JSON.
     keep = len(secret) >= _LONG and "\\" not in head and not head.isspace()
     return (head if keep else "") + MASK
 
@@ -186,7 +186,7 @@ def _assigned(match: re.Match[str]) -> str:
         secret = _is_secret(quoted, password, sure=True)
         return match["before"] + match["quote"] + (_mask(quoted) if secret else quoted)
     value = match["bare"]
-    # After a colon come words as often as values: "Password: required". A call is no value.
+    # A colon is often followed by prose: "Password: required". A call is not a value.
     sure = match["sign"] != ":"
     secret = match.string[match.end() : match.end() + 1] != "(" and _is_secret(
         value, password, sure=sure
@@ -200,7 +200,7 @@ def _flag(match: re.Match[str]) -> str:
 
 
 def _is_secret(value: str, password: bool, *, sure: bool) -> bool:
-    """Tell whether a value behind a telling name is one; `sure` where it must be a value."""
+    """Tell whether the value of a telling name is a secret; `sure` if it cannot be prose."""
     if len(value) < KEPT or MASK in value:
         return False
     if len(value) <= _LONGEST_NAME and _PLACEHOLDER.fullmatch(value):

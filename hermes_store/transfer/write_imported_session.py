@@ -1,4 +1,4 @@
-"""Writes one imported session into the store, or adds to it what the store lacks."""
+"""Write one imported session to the store, or add the messages that the store lacks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hermes_store.transfer.export_jsonl import dump
 from hermes_store.transfer.parse_import import Record, Refused, as_json, shown
 
 _BY_HAND = frozenset({"id", "source", "parent_session_id", "title"})
-# What belongs to the longer of two versions of a session.
+# Taken from the longer of two versions of a session.
 _GROWING = (
     "ended_at",
     "end_reason",
@@ -33,14 +33,14 @@ _GROWING = (
 )
 # Rows that a transcript never has, though the database may.
 _NOT_IN_TRANSCRIPTS = frozenset({"session_meta", "system"})
-# Room for a trillion messages of one's own after the highest id that a file may bring.
+# Leaves room for a trillion new messages after the highest id that a file may bring.
 _HIGHEST_KEPT_ID = 2**40
 
 
 def write(
     tx: Transaction, record: Record, line: int, *, kind: Kind, keep_message_ids: bool
 ) -> Imported:
-    """Bring a session into the store. Runs in a transaction of its own."""
+    """Write a session to the store or extend it, in a transaction of its own."""
     if session_rows.exists(tx, record.id):
         outcome, written = _merge(tx, record, kind)
     else:
@@ -78,12 +78,12 @@ def _parent(tx: Transaction, record: Record) -> str | None:
         return None
     if parent != record.id and session_rows.exists(tx, parent):
         return parent
-    record.notes.append(f"Its parent {shown(parent)} is not here, so it stands alone.")
+    record.notes.append(f"Its parent {shown(parent)} is missing; it was imported without a parent.")
     return None
 
 
 def _counters(record: Record) -> dict[str, int]:
-    """Return the counters of a session; ones that the file lacks are counted.
+    """Return the counters of a session, counting those that the file lacks.
 
     Lists of newer versions hide a session that claims to have no messages.
     """
@@ -96,7 +96,7 @@ def _counters(record: Record) -> dict[str, int]:
 
 
 def _name(tx: Transaction, record: Record) -> None:
-    """Give a session its title, the next free number of it where it is taken."""
+    """Set the title of a session, with the next free number if it is taken."""
     wanted = record.columns.get("title")
     try:
         title = titles.sanitize(wanted)
@@ -107,7 +107,7 @@ def _name(tx: Transaction, record: Record) -> None:
         return
     if titles.holder_of(tx, title) is not None:
         taken, title = title, titles.next_in_lineage(tx, title)
-        record.notes.append(f"Its title '{shown(taken)}' is taken; it is called '{shown(title)}'.")
+        record.notes.append(f"Its title '{shown(taken)}' is taken; it is now '{shown(title)}'.")
     titles.assign(tx, record.id, title)
 
 
@@ -117,7 +117,7 @@ def _update(tx: Transaction, session_id: str, columns: Mapping[str, Any]) -> Non
 
 
 def _kept_ids(tx: Transaction, record: Record) -> list[int] | None:
-    """Return the ids that the messages had, if all of them can be had again in that order."""
+    """Return the former message ids if all of them are free and in order."""
     ids = [each["id"] for each in record.messages]
     if not all(type(each) is int and 0 < each <= _HIGHEST_KEPT_ID for each in ids):
         return None
@@ -146,7 +146,7 @@ def _content(content: Any) -> str | None:
         return None
     if isinstance(content, str) and not content.startswith(MARKER):
         return content
-    # A text that begins like the marker would be read as something else; as JSON it is safe.
+    # Text that starts with the marker would be misread; as JSON it is safe.
     return MARKER + as_json(content)
 
 
@@ -154,11 +154,11 @@ def _tool_calls(calls: Any) -> str | None:
     return calls if calls is None or calls == "" else as_json(calls)
 
 
-# -- a session that is there already -----------------------------------------------------------
+# -- a session that exists ---------------------------------------------------------------------
 
 
 class _Meeting(NamedTuple):
-    """How the messages of the store and of the file compare."""
+    """The comparison of the messages in the store with those in the file."""
 
     stored: int
     last: float | None
@@ -173,7 +173,7 @@ def _merge(tx: Transaction, record: Record, kind: Kind) -> tuple[Outcome, int]:
     if met.stored == brought and met.last == last:
         return Outcome.PRESENT, 0
     if not met.alike or (met.stored == brought and kind is Kind.EXPORT):
-        raise Refused("The store has another conversation under this id and keeps it.")
+        raise Refused("The database has a different conversation with this id and keeps it.")
     if met.stored >= brought:
         return Outcome.PRESENT, 0
     tail = record.messages[met.stored :]
@@ -194,7 +194,7 @@ def _meet(tx: Transaction, record: Record, kind: Kind) -> _Meeting:
 
 
 def comparable(found: Iterator[dict[str, Any]], kind: Kind) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the store that a file of a kind has too."""
+    """Yield the rows of the store that a file of this kind can contain."""
     for row in found:
         if kind is Kind.EXPORT or row["role"] not in _NOT_IN_TRANSCRIPTS:
             yield row
@@ -202,7 +202,7 @@ def comparable(found: Iterator[dict[str, Any]], kind: Kind) -> Iterator[dict[str
 
 def is_same(stored: Mapping[str, Any], brought: Mapping[str, Any]) -> bool:
     """Tell whether a row of the store and a message of a file are the same."""
-    # Not the time: the gateway stamps the transcript and the database one after the other.
+    # Ignores the time: the gateway stamps the transcript and the database separately.
     return stored["role"] == brought["role"] and dump(stored["content"]) == dump(brought["content"])
 
 

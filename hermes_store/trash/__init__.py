@@ -1,1 +1,1 @@
-"""Deleting conversations and bringing them back."""
+"""Deleting and restoring conversations."""

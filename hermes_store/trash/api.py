@@ -1,7 +1,7 @@
-"""What a store offers on deleting and restoring: `store.trash`.
+"""The trash of a store: `store.trash`.
 
-Deleting goes through the trash unless it is asked to be permanent. `SessionDB`'s own
-`delete_session` and `prune_sessions` do not: programs written for Hermes expect them to be final.
+Deleting moves to trash unless `permanently` is set. `SessionDB.delete_session` and
+`prune_sessions` always delete permanently, as programs written for Hermes expect.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Trash:
         learn: Learn | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`learn` hears of each restored session, once it is there."""
+        """`learn` is called for each restored session."""
         self._db = db
         self._sidecar = sidecar
         self._clock = clock
@@ -54,7 +54,7 @@ class Trash:
     # -- deleting --------------------------------------------------------------------------
 
     def weigh(self, session_ids: Sequence[str], *, now: float) -> Weight:
-        """Return how much some sessions hold, and whether one is being written to."""
+        """Return the messages and bytes of sessions, and why one of them is in use."""
         with self._db.read() as tx:
             return delete_from_database.weigh(tx, session_ids, now)
 
@@ -87,9 +87,9 @@ class Trash:
     ) -> Deleted:
         """Delete exactly these sessions; children of others move up to their grandparents.
 
-        SessionInUse if one is in use, unless `force`. Sessions that are gone already, or that
-        somebody resumed in the meantime, are not in the answer. Transcript files in
-        `sessions_dir` go with their sessions; from the trash, when it is emptied.
+        SessionInUse if one is in use, unless `force`. The result leaves out sessions that were
+        already gone or were resumed meanwhile. Transcript files in `sessions_dir` are deleted
+        with permanently deleted sessions, otherwise when the trash is emptied.
         """
         if not permanently:
             self._sidecar.require_writable()
@@ -110,7 +110,7 @@ class Trash:
         permanently: bool = False,
         progress: Progress | None = None,
     ) -> Deleted:
-        """Delete sessions, except those in use and those `unless` holds back."""
+        """Delete sessions, except those in use and those for which `unless` is true."""
 
         def keep(tx: Transaction, session_id: str) -> bool:
             return self._is_in_use(tx, session_id) or unless(tx, session_id)
@@ -123,7 +123,6 @@ class Trash:
     def _delete_for_good(
         self, session_ids: Sequence[str], sessions_dir: Path | None, unless: Keep
     ) -> Deleted:
-        """Delete sessions past the trash, except those `unless` holds back."""
         steps = delete_from_database.delete_in_steps(self._db.write, session_ids, unless)
         deleted = delete_from_database.total(steps)
         session_files.remove_session_files(sessions_dir, deleted.session_ids)
@@ -163,10 +162,10 @@ class Trash:
             return Deleted((), 0)
         return Deleted(batch.session_ids, batch.messages, batch.id)
 
-    # -- looking ---------------------------------------------------------------------------
+    # -- reading ---------------------------------------------------------------------------
 
     def list(self) -> tuple[TrashBatch, ...]:
-        """Return what is in the trash, the latest deletion first."""
+        """Return the batches in the trash, the latest deletion first."""
         hidden = self._states.tidy()
         return self._sidecar.ask(lambda tx: sidecar_tables.batches(tx, hidden), ())
 
@@ -176,21 +175,23 @@ class Trash:
         return self._sidecar.ask(lambda tx: sidecar_tables.sessions(tx, batch_id, hidden), ())
 
     def size(self) -> int:
-        """Return how many bytes the copies take."""
+        """Return the size of everything in the trash in bytes."""
         return sum(batch.bytes for batch in self.list())
 
     # -- restoring and emptying ------------------------------------------------------------
 
     def restore(self, what: int | str | None = None) -> RestoreReport:
-        """Restore a batch (by number), a session (by id, prefix or title) or, with None, the
-        latest batch. NotInTrash if there is no such thing.
+        """Restore a batch (number), a session (id, prefix or title) or the latest batch (None).
+
+        NotInTrash if there is none.
         """
         self._sidecar.require_writable()
         return self._restore.run(what)
 
     def empty(self, older_than_days: float | None = None, *, batch_id: int | None = None) -> Purged:
-        """Remove for good what is in the trash: all, one batch, or what was deleted so many
-        days ago. The transcript files of those sessions go too.
+        """Permanently delete everything in the trash, one batch, or what is old enough.
+
+        Also deletes the transcript files.
         """
         self._sidecar.require_writable()
         before = None if older_than_days is None else self._clock() - older_than_days * DAY

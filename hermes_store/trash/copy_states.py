@@ -1,12 +1,12 @@
-"""The states of a copy in the trash, and what moves it from one to the next.
+"""The states of a copy in the trash, and the transitions between them.
 
     copied ──the session is deleted──> settled ──restored or emptied──> gone
        │                                  │
-       └──the deletion was broken off     └──the session is there again, unchanged──> needless
+       └──the deletion was interrupted    └──the session exists again, unchanged──> needless
 
-A copy is made before its session is deleted. While the deletion is at work the copy is its own
-business and is shown to nobody. A deletion that was broken off leaves copies that are settled
-when their session is gone, and dropped when it is still there. Looking at the trash tidies it.
+A copy is made before its session is deleted, and stays hidden while the deletion is running. An
+interrupted deletion leaves copies that are settled if their session is gone, and dropped if it
+still exists. Reading the trash tidies it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hermes_store.trash.sidecar_tables import Entry
 
 
 class States:
-    """Knows in which state each copy is, and tidies up."""
+    """Determines the state of each copy, and tidies up."""
 
     def __init__(self, db: Database, sidecar: Sidecar, clock: Callable[[], float]) -> None:
         self._db = db
@@ -32,7 +32,7 @@ class States:
         self._clock = clock
 
     def tidy(self) -> set[int]:
-        """Drop copies that nobody needs; return those that are not to be shown."""
+        """Drop needless copies; return the ids of those to hide."""
         nothing: list[Entry] = []
         entries = self._sidecar.ask(sidecar_tables.all_entries, nothing)
         if not entries:
@@ -46,14 +46,14 @@ class States:
             needless = [entry for entry in idle if self._is_needless(tx, entry)]
         over, twice = _broken_off(entries, there)
         if not self._sidecar.read_only:
-            # Whoever looks must not fail because tidying has to wait for a better moment.
+            # Reading must not fail because tidying cannot be done right now.
             with suppress(DatabaseError):
                 self._settle(over, [entry for entry in twice if entry.busy_until <= now])
                 self.drop_if(self._is_needless, needless)
         return busy | {entry.id for entry in (*needless, *twice)}
 
     def _settle(self, over: Sequence[Entry], twice: Sequence[Entry]) -> None:
-        """Note deletions that were completed although nobody could say so any more."""
+        """Record deletions that were completed but not recorded, for instance after a crash."""
         now = self._clock()
         ended = [entry.id for entry in over if entry.busy_until <= now]
         if ended or twice:
@@ -62,14 +62,14 @@ class States:
                 sidecar_tables.drop(side, [entry.id for entry in twice], now)
 
     def _is_needless(self, tx: Transaction, entry: Entry) -> bool:
-        """Return whether a session that is there is all that its copy could bring back."""
-        # Before its deletion is settled nothing was ever gone; what else changed is newer.
+        """Tell whether an existing session has everything that its copy could restore."""
+        # Until its deletion is settled nothing was lost; any other change is newer.
         if entry.settled and session_copy.fingerprint(tx, entry.session_id) != entry.fingerprint:
             return False
         return self.is_whole(tx, entry)
 
     def is_whole(self, tx: Transaction, entry: Entry) -> bool:
-        """Return whether a session is there with every message of its copy."""
+        """Tell whether a session exists with every message of its copy."""
 
         def compare(side: Transaction) -> bool:
             if not sidecar_tables.exists(side, entry.id):
@@ -85,27 +85,27 @@ class States:
         return False
 
     def drop_if(self, test: Callable[[Transaction, Entry], bool], entries: Sequence[Entry]) -> None:
-        """Drop the copies of sessions that are there, after another look at each."""
+        """Drop the copies of existing sessions, after testing each one again."""
         if not entries:
             return
-        # Under the lock that a deletion holds while it looks for its copy: no session can go
-        # between this look at it and the end of its copy.
+        # Under the lock that a deletion holds while it checks its copy: no session can be
+        # deleted between this test and the dropping of its copy.
         with self._db.write() as tx, self._sidecar.write() as side:
             chosen = [entry.id for entry in entries if test(tx, entry)]
             sidecar_tables.drop(side, chosen, self._clock())
 
 
 def existing(tx: Transaction, session_ids: Iterable[str]) -> set[str]:
-    """Return those of some sessions that are in the session database."""
+    """Return the ids that exist in the session database."""
     return {each for each in set(session_ids) if session_rows.exists(tx, each)}
 
 
 def _broken_off(entries: Sequence[Entry], there: set[str]) -> tuple[list[Entry], list[Entry]]:
-    """Return unsettled copies of sessions that are gone: those to keep, and those kept twice.
+    """Return unsettled copies of deleted sessions: those to keep, and duplicates.
 
-    A try that was broken off and the one that succeeded leave equal copies. While a deletion is
-    at work its copies are its own business: it may not be the one that made the session go, and
-    then takes its copy back. So only a settled copy makes another one needless.
+    An interrupted attempt and the one that succeeded leave equal copies. A running deletion may
+    turn out not to be the one that deleted the session and then drops its copy. So only a
+    settled copy makes another one needless.
     """
     known = {(entry.session_id, entry.fingerprint) for entry in entries if entry.settled}
     gone = [entry for entry in entries if not entry.settled and entry.session_id not in there]

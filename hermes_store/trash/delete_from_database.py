@@ -1,7 +1,7 @@
-"""Deleting: one session, whose children move up to its parent, or a whole conversation.
+"""Permanently delete sessions; the children of a deleted session move up to its parent.
 
-Messages go before their session: newer files look the session up while its messages leave the
-index. Whatever child changes its parent keeps the kind of edge it had.
+Messages are deleted before their session: newer databases look up the session while its messages
+are removed from the index. A child that moves keeps the kind of its edge.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Write = Callable[[], AbstractContextManager[Transaction]]
 _LISTED = "(SELECT value FROM json_each(?))"
 STEP_SESSIONS = 10
 STEP_MESSAGES = 1_000
-"""What one transaction deletes at most; about 0.1 s for ordinary messages."""
+"""The most that one transaction deletes; about 0.1 s for ordinary messages."""
 
 
 def delete_session(tx: Transaction, session_id: str) -> Deleted | None:
@@ -52,7 +52,7 @@ def _hand_children_up(tx: Transaction, session_id: str) -> None:
 
 
 def _keep_edge(tx: Transaction, session_id: str, kind: Edge, former_parent: str) -> None:
-    """Write down what a child is, where its new parent would make it look like something else."""
+    """Record the kind of a child that its new parent would otherwise change."""
     marker = {Edge.BRANCH: "_branched_from", Edge.AGENT: "_delegate_from"}.get(kind)
     if marker is None:
         return
@@ -70,22 +70,22 @@ def delete_in_steps(
     session_ids: Sequence[str],
     unless: Callable[[Transaction, str], bool] = lambda _tx, _session_id: False,
 ) -> Iterator[Deleted]:
-    """Delete several sessions in the order given, in short transactions; yield each one's result.
+    """Delete sessions in the given order in short transactions; yield the result of each.
 
-    Other writers get their turn in between. `unless` is asked inside each transaction and
-    keeps a session that came into use meanwhile.
+    Other writers can write in between. `unless` is called inside each transaction, to keep a
+    session that has come into use.
     """
     left = list(reversed(session_ids))
     while left:
         with write() as tx:
             done = Deleted(*_one_step(tx, left, unless))
-        yield done  # after the commit: whoever hears of it may remove the files
+        yield done  # after the commit: the caller may now remove the files
 
 
 def _one_step(
     tx: Transaction, left: list[str], unless: Callable[[Transaction, str], bool]
 ) -> tuple[tuple[str, ...], int]:
-    """Delete as many of the last ids of a list as fit into one short transaction."""
+    """Delete sessions from the end of a list, as many as fit into one short transaction."""
     gone: list[str] = []
     removed = 0
     while left and len(gone) < STEP_SESSIONS and removed < STEP_MESSAGES:
@@ -108,7 +108,7 @@ def _is_long(tx: Transaction, session_id: str) -> bool:
 
 
 def _shorten(tx: Transaction, session_id: str) -> int:
-    """Delete the newest messages of a long session, as many as one step may."""
+    """Delete the newest messages of a long session, one step's worth."""
     removed = tx.run(
         "DELETE FROM messages WHERE id IN "
         "(SELECT id FROM messages WHERE session_id = ? ORDER BY id DESC LIMIT ?)",
@@ -122,7 +122,7 @@ def _shorten(tx: Transaction, session_id: str) -> int:
 
 
 def total(steps: Iterable[Deleted]) -> Deleted:
-    """Run deletion steps to their end and add up what they removed."""
+    """Run all deletion steps and add up their results."""
     ids: list[str] = []
     messages = 0
     for step in steps:
@@ -132,7 +132,7 @@ def total(steps: Iterable[Deleted]) -> Deleted:
 
 
 def weigh(tx: Transaction, session_ids: Sequence[str], now: float) -> Weight:
-    """Return how much some sessions hold, and whether one is being written to."""
+    """Return the messages and bytes of sessions, and why one of them is in use."""
     listed = json.dumps(list(session_ids))
     messages, size = tx.one(
         "SELECT COUNT(*), SUM(COALESCE(octet_length(content), 0) + "

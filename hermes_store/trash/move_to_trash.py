@@ -1,8 +1,8 @@
-"""Moving sessions from the session database into the trash, in that order of safety.
+"""Move sessions from the session database to the trash without ever losing one.
 
-First complete copies are committed to the companion, then the sessions are deleted. Each one is
-compared with its copy once more inside the transaction that deletes it. A crash in between
-leaves the session and a copy too many; it never leaves neither.
+First complete copies are committed to the sidecar, then the sessions are deleted. Each one is
+compared with its copy again inside the transaction that deletes it. A crash in between leaves
+both the session and its copy, never neither.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from hermes_store.trash.session_copy import PutBack
 from hermes_store.trash.sidecar_tables import Entry
 
 LEASE = 60.0
-"""Seconds for which an unfinished deletion is believed to be at work still."""
+"""Seconds for which an unfinished deletion counts as running."""
 TRIES = 3
 GROUP_SESSIONS = 200
 GROUP_BYTES = 8_000_000
-"""What is copied in one transaction at most: few waits for the disk, and soon the next's turn."""
+"""The most that one transaction copies: few disk syncs, and no long waits for other writers."""
 
 Keep = Callable[[Transaction, str], bool]
 
@@ -60,10 +60,10 @@ class Move:
         self._leased = 0.0
 
     def run(self, session_ids: Sequence[str], reason: str) -> int:
-        """Move sessions into a new batch and return its id; those that must stay are left out.
+        """Move sessions to a new batch, except those that must stay, and return its id.
 
-        A session that changed between copy and deletion is copied anew; the third time it is
-        left alone.
+        A session that changed between copy and deletion is copied again; after the third
+        time it is left alone.
         """
         left = self._leaves_first(session_ids)
         with self._companion.write() as tx:
@@ -81,7 +81,7 @@ class Move:
         return batch_id
 
     def _leaves_first(self, session_ids: Sequence[str]) -> list[str]:
-        """Order sessions so that none changes because its parent went before it."""
+        """Order sessions so that deleting a parent never changes a child still to be deleted."""
         with self._db.read() as tx:
             depth = {each: len(lineage.path_from_root(tx, each)) for each in session_ids}
         return sorted(depth, key=lambda each: -depth[each])
@@ -116,8 +116,8 @@ class Move:
             entry = sidecar_tables.add_entry(tx, source, batch_id, header, seen)
         except UnicodeDecodeError as error:
             raise DatabaseCorrupt(
-                f"Session {session_id} holds text that is damaged and cannot be copied to the "
-                f"trash ({error}). It was not deleted; deleting permanently still works."
+                f"Session {session_id} contains damaged text and cannot be copied to the "
+                f"trash ({error}). It was not deleted; you can still delete it permanently."
             ) from error
         self._entries[session_id] = entry
         self._children[session_id] = {each for each, _ in session_copy.children(source, session_id)}
@@ -139,8 +139,8 @@ class Move:
     def _stays(self, tx: Transaction, session_id: str) -> bool:
         """Decide, inside the transaction that would delete it, whether a session must stay."""
         if session_id in self._begun:
-            # A long session goes in several steps; in between somebody may have taken it up,
-            # or brought it back from the trash, copy and all.
+            # A long session is deleted in several steps; in between another process may have
+            # resumed it, or restored it from the trash and dropped the copy.
             if not self._has_copy(session_id):
                 self._begun.discard(session_id)
                 return True
@@ -168,13 +168,13 @@ class Move:
         return now <= self._children[session_id] | self._moved
 
     def _has_copy(self, session_id: str) -> bool:
-        # Tidying up takes the write lock of the session database too, so what is there now
-        # stays there until the transaction around this ends.
+        # Tidying also takes the write lock of the session database, so a copy that exists
+        # now stays until the surrounding transaction ends.
         with self._companion.read() as side:
             return side is not None and sidecar_tables.exists(side, self._entries[session_id].id)
 
     def _heal(self, tx: Transaction, session_id: str) -> None:
-        """Put back what was deleted already of a session that has to stay."""
+        """Put back the deleted messages of a session that has to stay."""
         entry, done = self._entries[session_id], PutBack()
         with self._companion.read() as side:
             assert side is not None
@@ -190,14 +190,14 @@ class Move:
     # -- the end ---------------------------------------------------------------------------
 
     def _finish(self, batch_id: int) -> None:
-        """Leave in the batch what is gone, and after a failure what may be."""
+        """Keep in the batch what was deleted, and after a failure what may have been."""
         touched = self._gone | self._begun
         with self._companion.write() as tx:
             gone = [e.id for e in self._entries.values() if e.session_id in self._gone]
             stayed = [e.id for e in self._entries.values() if e.session_id not in touched]
             sidecar_tables.settle(tx, gone)
             sidecar_tables.keep_busy(tx, batch_id, 0.0)
-            # What somebody else settled meanwhile may be the last copy there is.
+            # A copy that another process has settled may be the last one.
             open_still = {
                 entry.id for entry in sidecar_tables.in_batch(tx, batch_id) if not entry.settled
             }

@@ -1,4 +1,4 @@
-"""Emptying the trash: copies and transcript files are removed for good."""
+"""Emptying the trash: permanently delete copies and transcript files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def purge(
     batch_ids: set[int],
     clock: Callable[[], float],
 ) -> Purged:
-    """Remove batches for good; sessions that are there again keep their files and marks."""
+    """Permanently delete batches; sessions that exist again keep their files and marks."""
     if not batch_ids:
         return Purged()
     hidden = states.tidy()

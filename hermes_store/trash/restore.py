@@ -24,17 +24,15 @@ Learn = Callable[[Transaction, str], None]
 
 @dataclass(frozen=True, slots=True)
 class _Back:
-    """A session that was restored."""
-
     entry: Entry
     header: Header
     done: PutBack
     stood: bool
-    """Whether it had not been gone altogether."""
+    """Whether it still existed, at least in part."""
 
 
 class Restore:
-    """Restores what is in the trash."""
+    """Restores sessions from the trash."""
 
     def __init__(
         self,
@@ -90,10 +88,10 @@ class Restore:
         return chosen
 
     def _restore_one(self, entry: Entry) -> _Back | str:
-        """Restore a session in one transaction; return the reason where that is impossible."""
+        """Restore a session in one transaction; return the reason if that is impossible."""
         with self._sidecar.read() as side, self._db.write() as tx:
             if side is None or not sidecar_tables.exists(side, entry.id):
-                return "Another program restored it or emptied the trash just now."
+                return "Another program has just restored it or emptied the trash."
             header = sidecar_tables.header_of(side, entry)
             stood = session_rows.exists(tx, entry.session_id)
             if stood:
@@ -101,16 +99,16 @@ class Restore:
             else:
                 done = session_copy.put_back(tx, header, sidecar_tables.rows_of(side, entry))
             if done is None:
-                return f"There is a session {entry.session_id} already; the copy stays here."
+                return f"Session {entry.session_id} already exists; the copy stays in the trash."
             for child, config in sidecar_tables.children_of(side, entry):
                 session_copy.take_back_child(tx, header, child, config)
         return _Back(entry, header, done, stood)
 
     def _leave(self, back: Sequence[_Back]) -> None:
-        """Take entries out of the trash once their sessions are safely restored."""
+        """Remove entries from the trash once their sessions are safely restored."""
         if not back:
             return
-        # Where a session stood already its deletion may be under way still: only with care.
+        # If a session still existed, its deletion may be running: check again before dropping.
         self._states.drop_if(self._states.is_whole, [each.entry for each in back if each.stood])
         with self._sidecar.write() as side:
             sidecar_tables.drop(
@@ -118,7 +116,7 @@ class Restore:
             )
             for each in back:
                 if each.done.parent_missing and each.entry.parent_id is not None:
-                    # Should the parent be restored later, it finds its child by this.
+                    # If the parent is restored later, it finds its child by this.
                     config = each.header.session.get("model_config")
                     for above in sidecar_tables.of_session(side, each.entry.parent_id):
                         sidecar_tables.add_child(side, above.id, each.entry.session_id, config)
@@ -129,7 +127,7 @@ class Restore:
 
 
 def _complete(tx: Transaction, side: Transaction, entry: Entry, header: Header) -> PutBack | None:
-    """Give a session back what a deletion that was broken off took; None if it is another."""
+    """Put back what an interrupted deletion took; None if the session is a different one."""
     there = session_copy.matching(tx, header, sidecar_tables.rows_of(side, entry))
     if there is None or there == entry.messages:
         return None
@@ -143,7 +141,7 @@ def _complete(tx: Transaction, side: Transaction, entry: Entry, header: Header) 
 
 
 def _parents_first(entries: Sequence[Entry]) -> Iterator[Entry]:
-    """Yield entries so that each comes after its parent, if that is among them."""
+    """Yield entries with parents before their children."""
     left = {entry.session_id: entry for entry in entries}
     while left:
         path = [next(iter(left))]

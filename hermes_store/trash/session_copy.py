@@ -1,7 +1,7 @@
-"""Complete copies of sessions, good enough to bring them back as if they had never gone.
+"""Complete copies of sessions, from which they can be restored exactly.
 
-A copy is made of raw column values, whatever columns the file has. Messages are packed a chunk
-at a time and put back the same way, so that the longest session needs little memory.
+A copy holds raw column values, whatever columns the database has. Messages are packed and put
+back in chunks, so that even the longest session needs little memory.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ CHUNK_ROWS = 500
 CHUNK_CHARACTERS = 1_000_000
 USAGE = "session_model_usage"
 
-# In-place changes of these would not show in the length of a row.
+# Changing these in place does not change the length of a row.
 _SUMMED = ("id", "token_count", "active", "compacted", "observed")
-# What stays the same for the life of a session; renaming or moving it changes other columns.
+# Never change during the life of a session, not even when it is renamed or moved.
 _IDENTITY = ("source", "started_at")
 _MARKERS = ("_branched_from", "_delegate_from")
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a copy says besides the messages."""
+    """A copy without its messages."""
 
     session: dict[str, Any]
     usage: tuple[dict[str, Any], ...]
     message_columns: tuple[str, ...]
     ancestors: tuple[str, ...]
-    """The ids above the session when it was copied, nearest first."""
+    """The ids of its ancestors when it was copied, nearest first."""
     prompt: str | None = None
-    """The system prompt, where the file keeps it apart from the session."""
+    """The system prompt, if the database stores it apart from the session."""
     files: tuple[str, ...] = ()
 
     @property
@@ -72,7 +72,7 @@ class Header:
 
 @dataclass(slots=True)
 class PutBack:
-    """How a session came back."""
+    """The result of restoring a session."""
 
     messages: int = 0
     remarks: list[str] = field(default_factory=list)
@@ -85,7 +85,7 @@ class PutBack:
 def _as_json(value: Any) -> Any:
     if isinstance(value, bytes):
         return {"bytes": base64.b64encode(value).decode()}
-    raise TypeError(f"{type(value)} is no value of a database")
+    raise TypeError(f"{type(value)} is not a database value")
 
 
 def _from_json(value: dict[str, Any]) -> Any:
@@ -109,7 +109,7 @@ def _unusable(error: Exception) -> DatabaseCorrupt:
 
 
 def unpack_rows(data: bytes) -> list[list[Any]]:
-    """Return the messages of a chunk, as lists of column values."""
+    """Return the messages of a chunk as lists of column values."""
     rows: list[list[Any]] = _unpack(data)
     return rows
 
@@ -118,7 +118,7 @@ def unpack_rows(data: bytes) -> list[list[Any]]:
 
 
 def header(tx: Transaction, session_id: str, files: Sequence[str] = ()) -> Header | None:
-    """Return all there is to a session except its messages; None if it is gone."""
+    """Return everything of a session except its messages; None if it is gone."""
     session = _session(tx, session_id)
     if session is None:
         return None
@@ -163,7 +163,7 @@ def _list(names: Sequence[str]) -> str:
 
 
 def chunks(tx: Transaction, session_id: str) -> Iterator[tuple[int, bytes]]:
-    """Yield the messages of a session in packed chunks, each with its number of messages."""
+    """Yield the messages of a session in packed chunks, each with its message count."""
     gathered: list[tuple[Any, ...]] = []
     size = 0
     for row in _messages(tx, session_id, tx.caps.message_columns):
@@ -185,7 +185,7 @@ def _messages(
 
 
 def children(tx: Transaction, session_id: str) -> list[tuple[str, Any]]:
-    """Return id and model_config of the sessions that hang on a session."""
+    """Return id and model_config of the children of a session."""
     return [
         (str(child), config)
         for child, config in tx.rows(
@@ -196,7 +196,7 @@ def children(tx: Transaction, session_id: str) -> list[tuple[str, Any]]:
 
 
 def name_of(tx: Transaction, session_id: str, title: str | None) -> str:
-    """Return what a person would call a session."""
+    """Return the title, or else the beginning of the first message, or else the id."""
     if title:
         return title
     first = tx.value(
@@ -211,9 +211,9 @@ def name_of(tx: Transaction, session_id: str, title: str | None) -> str:
 
 
 def fingerprint(tx: Transaction, session_id: str) -> str | None:
-    """Return a short text that changes with the session row, its usage and its messages.
+    """Return a hash that changes with the session row, its usage and its messages.
 
-    Cheap: it adds up lengths and ids without reading texts. None if there is no such session.
+    Cheap: it sums lengths and ids without reading text. None if there is no such session.
     """
     session = _session(tx, session_id)
     if session is None:
@@ -231,10 +231,10 @@ def fingerprint(tx: Transaction, session_id: str) -> str | None:
 
 
 def matching(tx: Transaction, copy: Header, rows: Iterator[list[Any]]) -> int | None:
-    """Return how many messages are there still, all of them as they were copied.
+    """Return how many messages still exist, provided that all of them match the copy.
 
-    Fewer than were copied are what an interrupted deletion left. None if one differs, or if
-    this is another session of the same id.
+    Fewer than were copied means an interrupted deletion. None if one differs, or if this is a
+    different session with the same id.
     """
     session = _session(tx, copy.session_id)
     if session is None or any(session[name] != copy.session[name] for name in _IDENTITY):
@@ -255,7 +255,7 @@ def matching(tx: Transaction, copy: Header, rows: Iterator[list[Any]]) -> int | 
 
 
 def put_back(tx: Transaction, copy: Header, rows: Iterator[list[Any]]) -> PutBack:
-    """Write a session and its messages as they were, as far as that is still possible."""
+    """Write a session and its messages back as they were, as far as still possible."""
     done = PutBack()
     session = dict(copy.session)
     _free_title(tx, session, done)
@@ -270,10 +270,10 @@ def put_back(tx: Transaction, copy: Header, rows: Iterator[list[Any]]) -> PutBac
 
 
 def put_messages(tx: Transaction, copy: Header, rows: Iterator[list[Any]], done: PutBack) -> None:
-    """Write the messages that are not there.
+    """Write the missing messages.
 
-    Ids are kept. From the first one on that another session has taken meanwhile all are new,
-    so that the order stays.
+    Ids are kept up to the first one that another session has taken; from there on all are new,
+    to preserve the order.
     """
     names = [name for name in copy.message_columns if name in tx.caps.message_columns]
     places = [copy.message_columns.index(name) for name in names]
@@ -286,7 +286,7 @@ def put_messages(tx: Transaction, copy: Header, rows: Iterator[list[Any]], done:
         if owner == copy.session_id and not taken:
             continue
         if (taken := taken or owner is not None) and not _said(done):
-            done.remarks.append("Some of its messages have new numbers: theirs were taken.")
+            done.remarks.append("Some of its messages have new numbers because theirs were taken.")
         values[number] = None if taken else values[number]
         tx.insert(sql, values)
         done.messages += 1
@@ -309,7 +309,7 @@ def _free_title(tx: Transaction, session: dict[str, Any], done: PutBack) -> None
     if title is not None and (holder := titles.holder_of(tx, title)) is not None:
         session["title"] = titles.next_in_lineage(tx, title)
         done.remarks.append(
-            f"Its title '{title}' belongs to {holder} now; it came back as '{session['title']}'."
+            f"Its title '{title}' now belongs to {holder}; it was restored as '{session['title']}'."
         )
 
 
@@ -319,11 +319,11 @@ def _find_parent(tx: Transaction, session: dict[str, Any], done: PutBack) -> Non
         return
     session["parent_session_id"] = None
     done.parent_missing = True
-    done.remarks.append(f"Its parent {parent} is gone; it stands on its own now.")
+    done.remarks.append(f"Its parent {parent} is gone; it was restored without a parent.")
 
 
 def _unfold_prompt(tx: Transaction, session: dict[str, Any], prompt: str | None) -> None:
-    """Keep a prompt with the session if the shared one was tidied away meanwhile."""
+    """Store the prompt with the session if the shared one no longer exists."""
     shared = session.get("system_prompt_hash")
     if shared is None or prompt is None:
         return
@@ -335,10 +335,10 @@ def _unfold_prompt(tx: Transaction, session: dict[str, Any], prompt: str | None)
 
 
 def take_back_child(tx: Transaction, copy: Header, child_id: str, former_config: Any) -> bool:
-    """Hang a child on its restored parent again, unless it was changed since the deletion.
+    """Reattach a child to its restored parent, unless it was changed since the deletion.
 
-    Deleting moves a child up to the next ancestor and may note in its model_config what it
-    was; anything else is somebody's own doing and stays.
+    Deleting moves a child up to the next ancestor and may record its kind in model_config; any
+    other change was made by another program and stays.
     """
     row = tx.one("SELECT parent_session_id, model_config FROM sessions WHERE id = ?", (child_id,))
     if row is None:
@@ -355,7 +355,7 @@ def take_back_child(tx: Transaction, copy: Header, child_id: str, former_config:
 
 
 def _only_marked(config: Any, former: Any) -> bool:
-    """Tell whether two model_configs differ at most by the marks that deleting leaves."""
+    """Tell whether two model_configs differ at most by the markers that deleting leaves."""
     if config == former:
         return True
     now, before = _object(config), _object(former)

@@ -1,6 +1,6 @@
-"""The trash as it lies in the companion: batches of copies, each with its chunks of messages.
+"""The tables of the trash in the sidecar: batches of copies, each with its chunks of messages.
 
-Plain storage. When a copy may be taken, dropped or put back is decided in `trash`.
+Storage only; other modules decide when a copy is made, dropped or restored.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Entry:
     session_id: str
     parent_id: str | None
     settled: bool
-    """Whether the deletion it was made for is known to be done."""
+    """Whether its deletion is known to be complete."""
     busy_until: float
-    """When a deletion that has not settled it counts as broken off."""
+    """When an unsettled deletion counts as interrupted."""
     messages: int
     bytes: int
     fingerprint: str
@@ -45,11 +45,11 @@ def _entries(tx: Transaction, where: str, values: Sequence[Any]) -> list[Entry]:
     return [replace(Entry(*row), settled=bool(row[4])) for row in rows]
 
 
-# -- putting copies in -------------------------------------------------------------------------
+# -- adding copies -----------------------------------------------------------------------------
 
 
 def add_batch(tx: Transaction, now: float, reason: str, folder: str | None, lease: float) -> int:
-    """Begin a batch."""
+    """Start a batch and return its id."""
     return tx.insert(
         "INSERT INTO trash_batches(deleted_at, reason, folder, busy_until) VALUES (?, ?, ?, ?)",
         (now, reason, folder, now + lease),
@@ -57,14 +57,14 @@ def add_batch(tx: Transaction, now: float, reason: str, folder: str | None, leas
 
 
 def keep_busy(tx: Transaction, batch_id: int, until: float) -> None:
-    """Say that a batch is still being worked on."""
+    """Extend the lease of a batch that is still being filled."""
     tx.run("UPDATE trash_batches SET busy_until = ? WHERE id = ?", (until, batch_id))
 
 
 def add_entry(
     tx: Transaction, source: Transaction, batch_id: int, header: Header, fingerprint: str
 ) -> Entry:
-    """Copy a session as it is in a snapshot of the session database."""
+    """Copy a session from a snapshot of the session database."""
     session_id, title = header.session_id, header.session.get("title")
     parent = header.session.get("parent_session_id")
     data = header.packed()
@@ -98,23 +98,23 @@ def add_entry(
 
 
 def add_child(tx: Transaction, entry_id: int, child_id: str, model_config: Any) -> None:
-    """Note a child that hangs on a copied session."""
+    """Record a child of a copied session."""
     tx.run(
         "INSERT OR IGNORE INTO trash_children VALUES (?, ?, ?)", (entry_id, child_id, model_config)
     )
 
 
 def settle(tx: Transaction, entry_ids: Iterable[int]) -> None:
-    """Note that the sessions of some copies are gone from the session database."""
+    """Record that the sessions of these copies are deleted."""
     for entry_id in entry_ids:
         tx.run("UPDATE trash_entries SET settled = 1 WHERE id = ?", (entry_id,))
 
 
-# -- taking them out ---------------------------------------------------------------------------
+# -- removing copies ---------------------------------------------------------------------------
 
 
 def drop(tx: Transaction, entry_ids: Iterable[int], now: float) -> None:
-    """Remove copies for good, and batches that have none left and are not being filled."""
+    """Remove copies, and empty batches that are not being filled."""
     for entry_id in entry_ids:
         tx.run("DELETE FROM trash_entries WHERE id = ?", (entry_id,))
     tx.run(
@@ -125,21 +125,21 @@ def drop(tx: Transaction, entry_ids: Iterable[int], now: float) -> None:
 
 
 def give_space_back(companion: Sidecar) -> None:
-    """Let the file shrink after copies left it."""
+    """Shrink the sidecar after copies were removed."""
     with companion.write() as tx:
         list(tx.rows("PRAGMA incremental_vacuum"))
 
 
-# -- looking -----------------------------------------------------------------------------------
+# -- reading -----------------------------------------------------------------------------------
 
 
 def all_entries(tx: Transaction) -> list[Entry]:
-    """Return every copy there is."""
+    """Return every copy in the trash."""
     return _entries(tx, "1", ())
 
 
 def unsettled(tx: Transaction) -> list[Entry]:
-    """Return the copies whose deletion is under way or was broken off."""
+    """Return the copies whose deletion is running or was interrupted."""
     return _entries(tx, "e.settled = 0", ())
 
 
@@ -154,7 +154,7 @@ def of_session(tx: Transaction, session_id: str) -> list[Entry]:
 
 
 def find(tx: Transaction, wanted: str) -> Entry:
-    """Return the newest copy of a session by id, unique beginning of an id, or title."""
+    """Return the newest copy of a session by id, unique prefix of an id, or title."""
     for where, value in (
         ("e.session_id = ?", wanted),
         ("e.title = ?", wanted),
@@ -170,31 +170,31 @@ def find(tx: Transaction, wanted: str) -> Entry:
 
 
 def exists(tx: Transaction, entry_id: int) -> bool:
-    """Tell whether a copy is there."""
+    """Tell whether a copy exists."""
     return tx.one("SELECT 1 FROM trash_entries WHERE id = ?", (entry_id,)) is not None
 
 
 def header_of(tx: Transaction, entry: Entry) -> Header:
-    """Return what a copy says besides the messages."""
+    """Return a copy without its messages."""
     data = tx.value("SELECT header FROM trash_entries WHERE id = ?", (entry.id,))
     return Header.unpacked(data if data is not None else b"")
 
 
 def rows_of(tx: Transaction, entry: Entry) -> Iterator[list[Any]]:
-    """Yield the messages of a copy, a chunk in memory at a time."""
+    """Yield the messages of a copy, with one chunk in memory at a time."""
     chunks = tx.rows("SELECT data FROM trash_chunks WHERE entry_id = ? ORDER BY place", (entry.id,))
     for (data,) in chunks:
         yield from session_copy.unpack_rows(data)
 
 
 def children_of(tx: Transaction, entry: Entry) -> list[tuple[str, Any]]:
-    """Return id and former model_config of the children a session had."""
+    """Return id and former model_config of the children that a session had."""
     sql = "SELECT child_id, model_config FROM trash_children WHERE entry_id = ?"
     return [(str(child), config) for child, config in tx.rows(sql, (entry.id,))]
 
 
 def folder_of(tx: Transaction, batch_id: int) -> str | None:
-    """Return the folder of the transcripts of a batch."""
+    """Return the transcript folder of a batch."""
     folder: str | None = tx.value("SELECT folder FROM trash_batches WHERE id = ?", (batch_id,))
     return folder
 
@@ -203,7 +203,7 @@ def folder_of(tx: Transaction, batch_id: int) -> str | None:
 
 
 def batches(tx: Transaction, hidden: set[int]) -> tuple[TrashBatch, ...]:
-    """Return the batches, the newest first, without some entries."""
+    """Return the batches without hidden entries, the newest first."""
     found: dict[int, list[tuple[Any, ...]]] = {}
     rows = tx.rows(
         "SELECT batch_id, id, session_id, parent_id, name, messages, bytes "
@@ -219,7 +219,7 @@ def batches(tx: Transaction, hidden: set[int]) -> tuple[TrashBatch, ...]:
 def _batch(head: tuple[Any, ...], members: list[tuple[Any, ...]]) -> TrashBatch:
     batch_id, deleted_at, reason = head
     ids = {row[0] for row in members}
-    # Sorting is stable: within both halves the order stays that of the beginnings.
+    # The sort is stable: both halves stay in order of start.
     first = sorted(members, key=lambda row: row[1] in ids)
     return TrashBatch(
         id=batch_id,
@@ -233,7 +233,7 @@ def _batch(head: tuple[Any, ...], members: list[tuple[Any, ...]]) -> TrashBatch:
 
 
 def sessions(tx: Transaction, batch_id: int, hidden: set[int]) -> tuple[TrashedSession, ...]:
-    """Return the sessions of a batch, by their beginning, without some entries."""
+    """Return the sessions of a batch without hidden entries, in order of start."""
     rows = list(
         tx.rows(
             "SELECT id, session_id, batch_id, name, title, source, started_at, messages, bytes, "
@@ -249,7 +249,7 @@ def sessions(tx: Transaction, batch_id: int, hidden: set[int]) -> tuple[TrashedS
 
 
 def purged(entries: Sequence[Entry]) -> Purged:
-    """Add up what some copies hold."""
+    """Return the totals of some copies."""
     return Purged(
         len(entries), sum(each.messages for each in entries), sum(each.bytes for each in entries)
     )

@@ -1,1 +1,1 @@
-"""Pruning, statistics, optimising, checking and repairing."""
+"""Pruning, statistics, optimizing, checking and repairing."""

@@ -1,4 +1,4 @@
-"""What a store offers on looking after it: `store.upkeep`."""
+"""The maintenance part of a store: `store.upkeep`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hermes_store.upkeep import auto_prune, insights, optimize, prune, statistic
 
 
 class Upkeep:
-    """Statistics, pruning and optimising."""
+    """Statistics, pruning and optimizing."""
 
     def __init__(
         self, database: Database, search: MessageSearch, trash: Trash, marks: MarkSource
@@ -32,7 +32,7 @@ class Upkeep:
     # -- statistics ------------------------------------------------------------------------
 
     def statistics(self) -> Stats:
-        """Return counts for every source, and the sizes on disk."""
+        """Return session counts by source, and sizes on disk."""
         with self._database.read() as tx:
             return statistics.totals(tx, self._database.path)
 
@@ -47,14 +47,14 @@ class Upkeep:
             return statistics.heaviest(tx, limit)
 
     def insights(self, *, days: int = 30, source: str | None = None, now: float) -> Insights:
-        """Return habits and costs of the sessions started in the last days."""
+        """Return activity and cost of the sessions started in the last `days` days."""
         with self._database.read() as tx:
             return insights.gather(tx, days=days, source=source, now=now)
 
     # -- pruning ---------------------------------------------------------------------------
 
     def plan_prune(self, chosen: PruneFilter | None = None, now: float | None = None) -> PrunePlan:
-        """Return what a filter would prune, and what it would spare and why; change nothing."""
+        """Return what a filter would prune, and what it would spare and why; changes nothing."""
         moment = time.time() if now is None else now
         with self._database.read() as tx:
             return prune.plan(tx, chosen or PruneFilter(), moment, self._marks)
@@ -67,7 +67,7 @@ class Upkeep:
         permanently: bool = False,
         progress: Progress | None = None,
     ) -> Deleted:
-        """Delete what was planned, except what was resumed since."""
+        """Delete what was planned, except conversations resumed since then."""
         return self._trash.sweep(
             plan.session_ids,
             sessions_dir,
@@ -78,7 +78,7 @@ class Upkeep:
         )
 
     def auto_prune(self, config: Config, sessions_dir: Path | None = None) -> MaintenanceReport:
-        """Prune as config.yaml says, if it says so and it is time; never raises."""
+        """Prune if config.yaml asks for it and it is due; never raises."""
         wanted = config.sessions
         if not wanted.auto_prune:
             return MaintenanceReport(skipped=True)
@@ -90,10 +90,10 @@ class Upkeep:
             sessions_dir=sessions_dir,
         )
 
-    # -- the file --------------------------------------------------------------------------
+    # -- optimizing ------------------------------------------------------------------------
 
     def optimize(self, progress: Progress | None = None) -> OptimizeReport:
-        """Make the file as small and its search as fast as possible; see docs/storage.md."""
+        """Make the database as small and its search as fast as possible; see docs/storage.md."""
         report = optimize.optimize(self._database, progress)
         self._search.prepare()
         return report

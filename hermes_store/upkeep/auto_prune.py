@@ -1,4 +1,4 @@
-"""The clean-up that runs by itself, when config.yaml says so."""
+"""Automatic pruning, switched on in config.yaml."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HOUR = 3_600
 def prune_older_than(
     db: Database, days: float, source: str | None = None, sessions_dir: Path | None = None
 ) -> Iterator[str]:
-    """Delete ended sessions without activity for so many days, and their files; yield their ids."""
+    """Delete ended sessions inactive for `days` days and their files; yield their ids."""
     from hermes_store.upkeep import prune
 
     cutoff = time.time() - days * DAY
@@ -40,7 +40,7 @@ def prune_older_than(
 
 
 def _claim(db: Database, min_interval_hours: float) -> bool:
-    """Take this turn of the clean-up for this process, unless another one just had it."""
+    """Claim this run for this process, unless another process ran recently."""
     now = time.time()
     with db.write() as tx:
         try:
@@ -61,7 +61,7 @@ def auto_prune(
     vacuum_after: bool,
     sessions_dir: Path | None = None,
 ) -> MaintenanceReport:
-    """Prune if the last time is long enough ago; never raises, says what it did."""
+    """Prune if the last run is long enough ago and report it; never raises."""
     gone: list[str] = []
     try:
         if not _claim(db, min_interval_hours):
@@ -70,7 +70,7 @@ def auto_prune(
         if gone and vacuum_after:
             vacuum(db)
     except (StoreError, OSError) as error:
-        log.warning("The automatic clean-up of %s stopped: %s", db.path, error)
+        log.warning("Automatic pruning of %s stopped: %s", db.path, error)
         return MaintenanceReport(pruned=len(gone), error=str(error), pruned_ids=tuple(gone))
     return MaintenanceReport(
         pruned=len(gone), vacuumed=bool(gone) and vacuum_after, pruned_ids=tuple(gone)

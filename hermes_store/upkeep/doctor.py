@@ -1,8 +1,4 @@
-"""Is the file well? Looks at a database without changing it, and mends a copy of a damaged one.
-
-A look takes no lock. A repair reads whatever can still be read into a new file, so that the
-damaged one stays as it is; it takes the damaged one's place only when nobody has it open.
-"""
+"""Check a database without changing or locking it."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ MAX_COMPLAINTS = 20
 
 
 def examine(path: Path) -> list[Finding]:
-    """Look at a database file from all sides."""
+    """Run every check on a database and return the findings."""
     findings: list[Finding] = []
     try:
         db = Database(path, read_only=True)
@@ -54,9 +50,9 @@ def _looked_at(db: Database, look: Callable[[Transaction], list[Finding]]) -> li
 def _pages(tx: Transaction) -> list[Finding]:
     complaints = [str(row[0]) for row in tx.rows(f"PRAGMA integrity_check({MAX_COMPLAINTS})")]
     if complaints == ["ok"]:
-        return [Finding(Health.GOOD, "pages", "Every page and index of the file is whole.")]
+        return [Finding(Health.GOOD, "pages", "All pages and indexes are intact.")]
     said = "; ".join(complaints[:5])
-    return [Finding(Health.BAD, "pages", f"The file is damaged: {said}. Try --repair.")]
+    return [Finding(Health.BAD, "pages", f"The database is damaged: {said}. Try --repair.")]
 
 
 def _references(tx: Transaction) -> list[Finding]:
@@ -65,7 +61,7 @@ def _references(tx: Transaction) -> list[Finding]:
         "(SELECT 1 FROM sessions s WHERE s.id = m.session_id)"
     )
     if lost:
-        text = f"{lost:,} messages belong to no session. --repair leaves them out of its copy."
+        text = f"{lost:,} messages belong to no session; --repair drops them."
         return [Finding(Health.NOTE, "references", text)]
     return [Finding(Health.GOOD, "references", "Every message belongs to a session.")]
 
@@ -73,16 +69,16 @@ def _references(tx: Transaction) -> list[Finding]:
 def _schema(tx: Transaction) -> list[Finding]:
     caps = tx.caps
     if caps.foreign:
-        text = f"Schema {caps.version}: a newer Hermes owns this file; it is used as it is."
+        text = f"Schema {caps.version}, from a newer Hermes; the schema is left unchanged."
         return [Finding(Health.GOOD, "schema", text)]
     if caps.version < schema.SCHEMA_VERSION:
         text = (
             f"Schema {caps.version} is older than {schema.SCHEMA_VERSION}; "
-            "the first change brings it up to date."
+            "the next write upgrades it."
         )
         return [Finding(Health.NOTE, "schema", text)]
     if not migrations.is_current(tx.connection):
-        text = "Some derived tables are missing or were changed; the next change mends them."
+        text = "Some derived tables are missing or were changed; the next write repairs them."
         return [Finding(Health.NOTE, "schema", text)]
     return [Finding(Health.GOOD, "schema", f"Schema {caps.version}, complete.")]
 
@@ -90,13 +86,13 @@ def _schema(tx: Transaction) -> list[Finding]:
 def _indexes(tx: Transaction) -> list[Finding]:
     caps = tx.caps
     if caps.words is FullText.NONE:
-        text = "There is no search index; searches read all messages."
+        text = "There is no full-text index; searches read every message."
         return [Finding(Health.NOTE, "index", text)]
     if caps.rebuild_floor is not None:
-        text = "The search index is being rebuilt; the next change goes on with it."
+        text = "The full-text index is being rebuilt; the next write continues the rebuild."
         return [Finding(Health.NOTE, "index", text)]
     if caps.words is FullText.INLINE and not caps.foreign:
-        text = "The search index keeps its own copies of all text; 'optimize' makes it smaller."
+        text = "The full-text index stores a copy of all text; 'optimize' makes it smaller."
         return [Finding(Health.NOTE, "index", text)]
     indexed = tx.value(f"SELECT COUNT(*) FROM {fulltext.WORDS}_docsize")
     messages = tx.value("SELECT COUNT(*) FROM messages")
@@ -112,24 +108,24 @@ def _counters(tx: Transaction) -> list[Finding]:
         "(SELECT COUNT(*) FROM messages m WHERE m.session_id = s.id)"
     )
     if wrong:
-        text = f"{wrong:,} sessions have more messages than they count; lists show too few."
+        text = f"{wrong:,} sessions have more messages than their counters say; lists show too few."
         return [Finding(Health.NOTE, "counters", text)]
-    return [Finding(Health.GOOD, "counters", "Sessions know how many messages they have.")]
+    return [Finding(Health.GOOD, "counters", "Message counters are consistent.")]
 
 
 _WORDS = {
-    Difference.TORN: (Health.NOTE, "end in a line that was cut off"),
-    Difference.BEHIND: (Health.NOTE, "lack messages that the database has"),
+    Difference.TORN: (Health.NOTE, "end in a line that is cut off"),
+    Difference.BEHIND: (Health.NOTE, "lack messages that are in the database"),
     Difference.AHEAD: (Health.BAD, "have messages that the database lacks"),
-    Difference.APART: (Health.NOTE, "say something else than the database"),
-    Difference.ORPHAN: (Health.NOTE, "belong to sessions that the database does not have"),
-    Difference.FAULTY: (Health.NOTE, "have lines that cannot be read"),
+    Difference.APART: (Health.NOTE, "differ from the database"),
+    Difference.ORPHAN: (Health.NOTE, "belong to sessions that are not in the database"),
+    Difference.FAULTY: (Health.NOTE, "have unreadable lines"),
 }
 _IMPORTABLE = (Difference.TORN, Difference.BEHIND, Difference.AHEAD, Difference.ORPHAN)
 
 
 def _gateway(path: Path) -> Callable[[Transaction], list[Finding]]:
-    """Return the look at the transcripts beside a database, and at sessions.json."""
+    """Return the check of the transcripts beside a database and of sessions.json."""
     folder = path.parent / "sessions"
 
     def transcripts(tx: Transaction) -> list[Finding]:
@@ -147,7 +143,7 @@ def _gateway(path: Path) -> Callable[[Transaction], list[Finding]]:
 
 
 def _in_trash(path: Path) -> set[str]:
-    """Return the deleted sessions whose files wait with them."""
+    """Return the ids of sessions in the trash, whose files are still in place."""
     nothing: set[str] = set()
     companion = Sidecar(path, read_only=True)
     try:
@@ -163,24 +159,22 @@ def _compared(compared: list[Compared]) -> Iterator[Finding]:
         found = [each for each in compared if each.difference is difference]
         if found:
             shown = ", ".join(each.path.name for each in found[:3]) + (" …" if found[3:] else "")
-            mend = f" 'hermes sessions import {found[0].path}' mends the first."
+            mend = f" 'hermes sessions import {found[0].path}' repairs the first."
             text = f"{len(found):,} transcripts {words}: {shown}."
             text += mend if difference in _IMPORTABLE else ""
             yield Finding(health, "transcripts", text, beside=True)
     if compared and all(each.difference is Difference.NONE for each in compared):
-        text = f"{len(compared):,} transcripts say what the database says."
+        text = f"{len(compared):,} transcripts match the database."
         yield Finding(Health.GOOD, "transcripts", text, beside=True)
 
 
 def _routes(tx: Transaction, folder: Path) -> Iterator[Finding]:
     lost, whole = transcript_repair.lost_routes(tx, folder)
     if not whole:
-        text = "sessions.json is damaged; the next message that a bot gets mends it."
+        text = "sessions.json is damaged; the next message to a bot repairs it."
         yield Finding(Health.NOTE, "routing", text, beside=True)
     if lost:
-        text = (
-            f"{lost:,} chats lead to sessions that are gone; their next message begins a new one."
-        )
+        text = f"{lost:,} chats point to missing sessions; their next message starts a new session."
         yield Finding(Health.NOTE, "routing", text, beside=True)
 
 
@@ -188,15 +182,15 @@ def _log(path: Path) -> list[Finding]:
     log = path.with_name(path.name + "-wal")
     size = log.stat().st_size if log.exists() else 0
     words = path_for(path)
-    listed = f" The vocabulary takes {words.stat().st_size:,} bytes." if words.is_file() else ""
+    listed = f" The side index takes {words.stat().st_size:,} bytes." if words.is_file() else ""
     if size > 64_000_000:
-        text = f"The write-ahead log has {size:,} bytes; some program keeps an old view open."
+        text = f"The write-ahead log has {size:,} bytes; a program is holding an old snapshot open."
         return [Finding(Health.NOTE, "log", text)]
     return [Finding(Health.GOOD, "log", f"The write-ahead log has {size:,} bytes.{listed}")]
 
 
 def holders(path: Path) -> list[tuple[int, str]]:
-    """Return the other processes that have a file open: number and name. Linux only."""
+    """Return process id and name of the other processes that have a file open. Linux only."""
     found = []
     target = os.path.realpath(path)
     for entry in Path("/proc").glob("[0-9]*"):
@@ -206,7 +200,7 @@ def holders(path: Path) -> list[tuple[int, str]]:
             names = {os.readlink(link) for link in (entry / "fd").iterdir()}
             command = (entry / "comm").read_text().strip()
         except OSError:
-            continue  # it ended meanwhile, or belongs to somebody else
+            continue  # it has ended, or belongs to another user
         if target in names:
             found.append((int(entry.name), command))
     return found
@@ -214,19 +208,22 @@ def holders(path: Path) -> list[tuple[int, str]]:
 
 def _holders(path: Path) -> list[Finding]:
     if not Path("/proc/self/fd").exists():
-        return [Finding(Health.GOOD, "holders", "Who has the file open cannot be told here.")]
+        return [
+            Finding(
+                Health.GOOD,
+                "holders",
+                "Cannot tell which programs use this database.",
+            )
+        ]
     others = holders(path)
     if not others:
-        return [Finding(Health.GOOD, "holders", "No other program has the file open.")]
+        return [Finding(Health.GOOD, "holders", "No other program has the database open.")]
     listed = ", ".join(f"{name} ({number})" for number, name in others)
     return [Finding(Health.GOOD, "holders", f"Also open in {listed}.")]
 
 
 def _rights(path: Path) -> list[Finding]:
     if os.name == "posix" and path.stat().st_mode & 0o077:
-        text = f"Others may read your conversations; 'chmod 600 {path}' keeps them to you."
+        text = f"Other users can read your conversations; 'chmod 600 {path}' makes them private."
         return [Finding(Health.NOTE, "rights", text)]
     return []
-
-
-# -- repair --------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Habits and costs: tokens and cost by model, tools, days and hours, the most notable sessions."""
+"""Activity and cost: tokens by model, tool use, days and hours, the most notable sessions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COST = "COALESCE(actual_cost_usd, estimated_cost_usd, 0)"
 
 
 def gather(tx: Transaction, *, days: int = 30, source: str | None = None, now: float) -> Insights:
-    """Work out the figures of the sessions begun in the last days."""
+    """Compute the insights for the sessions started in the last `days` days."""
     condition, names = of_source("s.source", source)
     where = f"s.started_at >= ? AND {condition}"
     values: list[Any] = [now - days * DAY, *names]
@@ -85,7 +85,7 @@ def _sources(tx: Transaction, where: str, values: list[Any]) -> tuple[tuple[str,
 
 
 def _tools(tx: Transaction, where: str, values: list[Any]) -> tuple[tuple[str, int], ...]:
-    """Count tool use by results and by calls; whichever saw more of a tool is right."""
+    """Count tool use by results and by calls, and take the higher count of each tool."""
     joined = "FROM messages m JOIN sessions s ON s.id = m.session_id"
     results: Counter[str] = Counter()
     for name, number in tx.rows(

@@ -1,4 +1,4 @@
-"""Looking after the file: giving space back, and the clean-up that runs by itself."""
+"""Optimizing: a compact full-text index and a database file without free space."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ log = logging.getLogger("hermes_store.optimize")
 
 
 def vacuum(db: Database) -> None:
-    """Rewrite the file without its free pages."""
+    """Rewrite the database without its free pages."""
     db.run_outside_transaction("VACUUM")
 
 
 def optimize(db: Database, progress: Progress | None = None) -> OptimizeReport:
-    """Give the file the compact index layout, merge its index and rewrite it without gaps.
+    """Give the database the compact index layout, merge the index and vacuum.
 
-    Works in short transactions beside other writers, up to the rewriting at the end; after an
-    interruption it goes on where it stopped. A newer Hermes' file is left alone.
+    Works in short transactions beside other writers, except for the final vacuum, and continues
+    where it stopped after an interruption. The database of a newer Hermes is left alone.
     """
     before = _size(db)
     with db.read() as tx:
@@ -35,7 +35,7 @@ def optimize(db: Database, progress: Progress | None = None) -> OptimizeReport:
     for table in fulltext.TABLES:
         _merge(db, table, progress)
     if progress is not None:
-        progress("Shrinking the file", 0, 1)
+        progress("Shrinking the database", 0, 1)
     vacuum(db)
     db.truncate_log()
     return OptimizeReport(before, _size(db), converted=converted)
@@ -52,6 +52,6 @@ def _merge(db: Database, table: str, progress: Progress | None) -> None:
 
 
 def _size(db: Database) -> int:
-    """Return what a database takes on disk, its log included."""
+    """Return the size of a database on disk, including its log."""
     log = db.path.with_name(db.path.name + "-wal")
     return sum(path.stat().st_size for path in (db.path, log) if path.exists())

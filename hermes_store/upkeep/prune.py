@@ -1,11 +1,11 @@
-"""Pruning: which old conversations would go, then letting them go a few at a time.
+"""Pruning: decide which old conversations to delete, then delete them a few at a time.
 
 Age is counted from the last activity of the whole conversation: its compression chain and the
 sub-agents below it. A conversation in use is never touched, and unless the filter says otherwise
 neither is one that has not ended, is archived or is pinned.
 
-`plan` answers a filter. `ended_before` and `apply` are the simpler clean-up by age alone, which
-takes sessions one by one as programs written for Hermes expect.
+`plan` applies a filter. `ended_before` and `apply` prune by age alone, session by session, as
+programs written for Hermes expect.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def _candidates(tx: Transaction, cutoff: float, source: str | None) -> tuple[str
 
 
 def _kept(tx: Transaction) -> list[str]:
-    """Return the SQL conditions under which a session is kept however old it is."""
+    """Return the SQL conditions under which a session is kept at any age."""
     present = (name for name in ("archived", "pinned") if tx.caps.has_session(name))
     return [f"COALESCE(s.{name}, 0)" for name in present]
 
 
 def ended_before(tx: Transaction, cutoff: float, source: str | None = None) -> tuple[str, ...]:
-    """Return the sessions whose conversation was last active before a moment and has ended."""
+    """Return the sessions whose conversation has ended and was last active before `cutoff`."""
     clause, values = _candidates(tx, cutoff, source)
     found = tx.rows(f"SELECT s.id, s.parent_session_id, s.end_reason {clause}", values)
     return tuple(
@@ -54,9 +54,7 @@ def ended_before(tx: Transaction, cutoff: float, source: str | None = None) -> t
 
 
 def _is_over(tx: Transaction, session_id: str, cutoff: float) -> bool:
-    """Tell whether every session of a chain has ended, was last active before the moment, and
-    none of them is to be kept.
-    """
+    """Tell whether a whole chain has ended, was last active before `cutoff` and has no mark."""
     kept = " OR ".join(_kept(tx)) or "0"
     alive = tx.one(
         f"{lineage.CHAIN}SELECT 1 FROM chain CROSS JOIN sessions s ON s.id = chain.id "
@@ -70,7 +68,7 @@ def _is_over(tx: Transaction, session_id: str, cutoff: float) -> bool:
 def apply(
     write: delete_from_database.Write, session_ids: tuple[str, ...], cutoff: float
 ) -> Iterator[Deleted]:
-    """Delete planned sessions in short transactions, each one looked at again first."""
+    """Delete planned sessions in short transactions, checking each one again first."""
 
     def in_use(tx: Transaction, session_id: str) -> bool:
         return not _is_over(tx, session_id, cutoff)
@@ -86,7 +84,7 @@ def plan(
 ) -> PrunePlan:
     """Return what a filter would prune and what it would spare; InvalidInput if it makes no sense.
 
-    Nothing is changed. `marks` knows pins, archived ones and tags that are not in the file.
+    Changes nothing. `marks` supplies the marks that are not stored in the database.
     """
     everything = prune_plan.load(tx)
     found = [family for family in everything.values() if _fits(family, chosen, now)]
@@ -129,7 +127,7 @@ def _has(part: str | None, texts: Iterator[str | None]) -> bool:
 def _protected(
     tx: Transaction, chosen: PruneFilter, marks: MarkSource | None
 ) -> dict[str, frozenset[str]]:
-    """Return the sessions that stay because of a mark, by the mark."""
+    """Return the sessions that a mark protects, by mark."""
     wanted = {"archived": chosen.include_archived, "pinned": chosen.include_pinned}
     found = {}
     for mark in (name for name, included in wanted.items() if not included):
@@ -197,11 +195,11 @@ def _row(family: Family, sizes: dict[str, tuple[int, int]]) -> PruneRow:
     )
 
 
-# -- letting go --------------------------------------------------------------------------------
+# -- deleting ----------------------------------------------------------------------------------
 
 
 def changed_since(planned: PrunePlan) -> Callable[[Transaction, str], bool]:
-    """Return the test whether a planned session's conversation was taken up after the plan."""
+    """Return a test for whether a session's conversation was resumed after the plan."""
     rows = {session_id: row for row in planned.rows for session_id in row.session_ids}
 
     def changed(tx: Transaction, session_id: str) -> bool:

@@ -1,7 +1,6 @@
-"""Whole conversations at once: each chain with the sub-agents below it, and filters on them.
+"""All conversations at once, each chain with its sub-agents, and filters on them.
 
-For the few answers that have to look at every session there is. A list of conversations is
-`listing`'s, which reads a page.
+Only for questions that concern every session; `browse.recent` lists conversations by page.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from hermes_store.search.query_tree import And, Field, Node, Not, Or
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A session, as far as a filter looks at it."""
+    """The columns of a session that a filter needs."""
 
     id: str
     parent: str | None
@@ -34,7 +33,7 @@ class Member:
 
 @dataclass(slots=True)
 class Family:
-    """A conversation: its chain, the root first, and the sub-agents below it."""
+    """A conversation: its chain and the sub-agents below it."""
 
     root: Member
     chain: list[Member] = field(default_factory=list)
@@ -48,7 +47,7 @@ class Family:
 
     @property
     def messages(self) -> int:
-        """How many messages its sessions count."""
+        """The sum of its sessions' message counters."""
         return sum(member.messages for _, member in self.members)
 
     @property
@@ -86,10 +85,9 @@ def load(tx: Transaction) -> dict[str, Family]:
 
 
 def _place(members: dict[str, Member], member: Member) -> tuple[str, int, bool]:
-    """Return the root of a session's conversation, the distance to it, and whether only
-    continuations lie between.
+    """Return a session's root, its distance, and whether only continuations lie between.
 
-    Upwards over continuations and sub-agents, to a root or a branch; the root of a cycle in
+    Goes up through continuations and sub-agents to a root or a branch; the root of a cycle in
     damaged data is its smallest id.
     """
     path = [member.id]
@@ -109,18 +107,18 @@ def _place(members: dict[str, Member], member: Member) -> tuple[str, int, bool]:
 
 
 def parsed(text: str) -> Node:
-    """Return the tree of a filter; InvalidInput where a search would have to repair it."""
+    """Return the query tree of a filter; InvalidInput where a search would repair the query."""
     query = query_language.parse(text)
     # Searching repairs what it does not understand; deleting must not guess.
     if query.diagnostics:
-        raise InvalidInput(f"The filter '{text}' is not clear: {query.diagnostics[0].message}")
+        raise InvalidInput(f"The filter '{text}' cannot be used: {query.diagnostics[0].message}")
     if query.root is None:
-        raise InvalidInput(f"The filter '{text}' says nothing.")
+        raise InvalidInput(f"The filter '{text}' is empty.")
     return query.root
 
 
 class Where:
-    """Answers which conversations a query tree of fields means."""
+    """Finds the conversations that a query tree of fields matches."""
 
     def __init__(
         self,
@@ -136,7 +134,7 @@ class Where:
         self._roots = {each.id: root for root, family in families.items() for each in family.chain}
 
     def matching(self, node: Node) -> set[str]:
-        """Return the roots of the conversations that a tree fits."""
+        """Return the roots of the conversations that a tree matches."""
         match node:
             case Field():
                 return self._field(node)
@@ -147,7 +145,7 @@ class Where:
             case Or():
                 return set.union(*(self.matching(part) for part in node.parts))
         raise InvalidInput(
-            f"A filter knows fields only, such as source:cron or before:90d, not '{node.value}'."
+            f"A filter takes only fields, such as source:cron or before:90d, not '{node.value}'."
         )
 
     def _field(self, wanted: Field) -> set[str]:
@@ -168,10 +166,10 @@ class Where:
         return {self._roots[row[0]] for row in rows if row[0] in self._roots}
 
     def _by_time(self, name: str, value: str) -> set[str]:
-        """A time means the last activity of the conversation, not any of its messages."""
+        """Match times against the last activity of the conversation, not against each message."""
         span = times.span(value, self._now)
         if span is None:
-            raise InvalidInput(f"'{value}' is no time for {name}: — try {times.EXAMPLES}.")
+            raise InvalidInput(f"'{value}' is not a time for {name}: — try {times.EXAMPLES}.")
         low = float("-inf") if name == "before" else span[0]
         high = {"before": span[0], "on": span[1]}.get(name, float("inf"))
         return {r for r, each in self._families.items() if low <= each.last_active < high}

@@ -1,4 +1,4 @@
-"""Mending a damaged database: what can be read goes into a new file."""
+"""Repairing a damaged database: copy everything readable into a new file."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MAX_FAILURES = 2_000
 
 
 def repair(path: Path) -> Repair:
-    """Read everything that can be read into a new file and put it in the place of the old one.
+    """Copy everything readable into a new file that replaces the damaged one.
 
     The damaged file and its log are kept under another name. While another program has the
-    file open nothing is moved; the mended copy then lies beside it.
+    database open, nothing is moved and the repaired copy stays beside it.
     """
     stamp = time.strftime("%Y%m%d-%H%M%S")
     mended = path.with_name(f"{path.name}.repaired-{stamp}")
@@ -51,7 +51,7 @@ def repair(path: Path) -> Repair:
 
 
 def _salvage(source: apsw.Connection, target: Database, table: str) -> int:
-    """Copy the readable rows of a table; return how many could not be read or kept."""
+    """Copy the readable rows of a table; return how many were lost."""
     names = [column.name for column in schema.COLUMNS[table]]
     present = {str(row[1]) for row in source.execute(f"PRAGMA table_info({table})")}
     selected = ", ".join(name if name in present else "NULL" for name in names)
@@ -69,7 +69,7 @@ def _salvage(source: apsw.Connection, target: Database, table: str) -> int:
 def _readable_rows(
     source: apsw.Connection, table: str, selected: str
 ) -> Iterator[tuple[object, ...] | None]:
-    """Yield the rows of a table one by one, None for each place that cannot be read."""
+    """Yield the rows of a table, None for each unreadable place."""
     reached, failures = 0, 0
     while failures < MAX_FAILURES:
         try:
@@ -81,7 +81,7 @@ def _readable_rows(
                 yield tuple(row[1:])
             return
         except apsw.Error:
-            # Step over what cannot be read, in growing strides while nothing can.
+            # Skip unreadable rows, in growing strides until one can be read.
             failures += 1
             reached += failures * failures
             yield None
@@ -99,7 +99,7 @@ def _keep(
 
 
 def _drop_strays(tx: Transaction) -> None:
-    """Let go of messages without a session and of parents that were lost."""
+    """Delete messages without a session and links to lost parents."""
     tx.run("DELETE FROM messages WHERE session_id NOT IN (SELECT id FROM sessions)")
     tx.run(
         "UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id IS NOT NULL "

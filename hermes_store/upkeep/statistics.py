@@ -1,4 +1,4 @@
-"""The figures of a store: counts by source, sizes, tokens and costs."""
+"""Statistics of a store: counts by source, sizes, tokens and costs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hermes_store.sessions import messages, session_rows
 
 
 def totals(tx: Transaction, path: Path) -> Stats:
-    """Return how much there is, of every source, and what it takes on disk."""
+    """Return session and message counts and sizes on disk."""
     by_source = tx.rows(
         "SELECT source, COUNT(*) AS number FROM sessions "
         "GROUP BY source ORDER BY number DESC, source"
@@ -28,7 +28,7 @@ def totals(tx: Transaction, path: Path) -> Stats:
 
 
 def by_model(tx: Transaction) -> tuple[ModelUsage, ...]:
-    """Return tokens and cost by model, the dearest first."""
+    """Return tokens and cost by model, the most expensive first."""
     rows = tx.rows(
         "SELECT model, COUNT(*), SUM(COALESCE(input_tokens, 0)), "
         "SUM(COALESCE(output_tokens, 0)), "

@@ -82,7 +82,7 @@ def test_wrong_use_is_told(tmp_path: Path) -> None:
     few = hermes(home, "sessions", "recall", "x", "--limit", "0")
     assert few.code == 2 and "at least 1" in few.err
     empty = hermes(home, "sessions", "recall", " ")
-    assert empty.code == 2 and "nothing to look for" in empty.err
+    assert empty.code == 2 and "nothing to search for" in empty.err
     missing = hermes(tmp_path / "nowhere", "sessions", "recall", "x")
     assert missing.code == 1 and "no session database" in missing.err
 

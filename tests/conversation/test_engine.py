@@ -155,7 +155,7 @@ def test_what_goes_wrong_with_a_tool_is_told_to_the_model(path: Path) -> None:
         assert is_valid(asked_by_chat(server)[-1]["messages"])
     assert [set(answer) for answer in answers] == [{"error"}] * 4
     assert "no_such_tool" in answers[0]["error"]
-    assert "holds nothing to look for" in answers[3]["error"]
+    assert "has nothing to search for" in answers[3]["error"]
 
 
 def test_a_model_that_only_asks_for_tools_comes_to_an_end(path: Path) -> None:

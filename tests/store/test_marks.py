@@ -109,7 +109,7 @@ def test_search_knows_marks(db: SessionDB) -> None:
 def test_a_tag_that_no_session_has_is_said(db: SessionDB) -> None:
     add(db, "a", "word")
     result = db.store.search.run("word tag:none")
-    assert [each.message for each in result.diagnostics] == ["No session has the tag 'none'."]
+    assert [each.message for each in result.diagnostics] == ["No conversation has the tag 'none'."]
 
 
 def test_marks_come_back_from_the_trash_and_go_with_it(db: SessionDB) -> None:

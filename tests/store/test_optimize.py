@@ -57,7 +57,7 @@ def test_an_inline_file_gets_the_compact_layout(inline: Path) -> None:
         report = store.upkeep.optimize(lambda what, _done, _total: heard.append(what))
         assert report.converted
         assert report.after_bytes < 0.6 * report.before_bytes
-        assert {"Indexing messages", "Merging the index", "Shrinking the file"} <= set(heard)
+        assert {"Indexing messages", "Merging the index", "Shrinking the database"} <= set(heard)
         assert store.capabilities().words.value == "external"
         assert [h.message_id for h in store.search.run("docker").hits] == [
             h.message_id for h in before

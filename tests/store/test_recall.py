@@ -109,7 +109,7 @@ def test_nothing_found_is_said(db: SessionDB) -> None:
 
 @pytest.mark.parametrize("question", ["", "   "])
 def test_nothing_asked_is_refused(db: SessionDB, question: str) -> None:
-    with pytest.raises(InvalidInput, match="nothing to look for"):
+    with pytest.raises(InvalidInput, match="nothing to search for"):
         _ask(db, question)
     with pytest.raises(InvalidInput):
         _ask(db, "x", limit=0)

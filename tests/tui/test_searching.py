@@ -284,7 +284,7 @@ def test_an_error_of_an_earlier_search_changes_nothing(sample: Path) -> None:
 def test_what_is_wrong_in_three_places_is_said_once(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, Typed("docker role:user ((("))
-        assert shown(pilot).count("The bracket is not closed.") == 1
+        assert shown(pilot).count("The parenthesis is not closed.") == 1
 
     drive(make_app(sample), script)
 

@@ -1,1 +1,1 @@
-"""Recall: what earlier conversations say about a question."""
+"""Recall: answer a question from earlier conversations."""

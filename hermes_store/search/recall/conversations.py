@@ -1,6 +1,6 @@
-"""Finding the conversations that bear on a question, and the stretch of each that matters.
+"""Find the conversations relevant to a question, and the relevant part of each.
 
-Works on one snapshot of a file; `recall` says what becomes of what is found.
+Works on one snapshot of the database; `recall` turns the findings into an answer.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from hermes_store.search.snippets import wanted_texts
 from hermes_store.sessions import lineage, session_rows
 
 SEEN = 200
-"""Matches that are ranked at once to find conversations among them."""
+"""Matches to rank in one pass to find conversations among them."""
 MAX_MATCHES = 5_000
-"""Matches of one conversation that are told apart."""
+"""The most matches to read of one conversation."""
 COUNT_UP_TO = 1_000
 SECONDS = 10.0
 
@@ -38,7 +38,7 @@ _LISTED = "(SELECT value FROM json_each(?))"
 
 
 def whole_lineage(tx: Transaction, session_id: str | None) -> tuple[str, ...]:
-    """Return everything that hangs together with a session: above, below and beside it."""
+    """Return the whole lineage tree of a session."""
     if session_id is None or not session_rows.exists(tx, session_id):
         return ()
     family = tx.rows(
@@ -51,7 +51,7 @@ def whole_lineage(tx: Transaction, session_id: str | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A conversation to tell about."""
+    """A conversation chosen for the answer."""
 
     root_id: str
     tree: Node
@@ -59,7 +59,7 @@ class Chosen:
 
 
 class Seeker:
-    """Looks for conversations on one snapshot of a file."""
+    """Searches conversations on one snapshot of a database."""
 
     def __init__(
         self,
@@ -94,8 +94,8 @@ class Seeker:
     def conversations(
         self, wanted: Node, limit: int
     ) -> tuple[list[Chosen], tuple[Relaxation, ...]]:
-        """Return the best conversations for a tree, or for the first wider one that has any."""
-        # Near words can only be found among listed ones, so the newest are listed too.
+        """Return the best conversations for a tree, or for the first wider tree that has any."""
+        # Similar words are found only in the side index, so bring it up to date.
         deadline = time.monotonic() + CATCH_UP_SECONDS
         self._index.catch_up(self._tx, deadline=deadline, stopped=self.stop)
         split = tokenizer(self._tx.connection)
@@ -108,7 +108,7 @@ class Seeker:
         return [], ()
 
     def _frequency(self, tree: Node) -> int:
-        """Return how many messages match, as far as it matters."""
+        """Return how many messages match, up to a limit."""
         search = self._search(tree)
         counted = search.count(COUNT_UP_TO)
         if counted:
@@ -116,12 +116,12 @@ class Seeker:
         return int(next(search.found(), None) is not None)
 
     def _best(self, tree: Node, limit: int) -> list[Chosen]:
-        """Return the best conversations, those of people before those of machines."""
+        """Return the best conversations, those with a user before those of machines."""
         found: dict[str, Found | None] = {}
         left_out = list(self._skipped)
         said: set[tuple[str, float, str, str | None]] = set()
         people = 0
-        # Each pass leaves out what is known: one long conversation must not hide the others.
+        # Each pass leaves out what was found: one long conversation must not hide the others.
         for _ in range(limit + 1):
             fresh = self._pass(tree, left_out, limit, first=not found)
             new = [root for root in fresh if root not in found]
@@ -141,7 +141,7 @@ class Seeker:
         return [Chosen(root, tree, found[root]) for root in ordered]
 
     def _words(self, root: str, best: Found | None) -> tuple[str, float, str, str | None] | None:
-        """Return what tells a match from its copy in a branch, where the original says it all."""
+        """Return a key that is the same for a match and its copy in a branch."""
         if best is None:
             return None
         oldest = lineage.path_from_root(self._tx, root)[0]
@@ -150,11 +150,11 @@ class Seeker:
     def _pass(
         self, tree: Node, left_out: Sequence[str], limit: int, *, first: bool
     ) -> dict[str, Found | None]:
-        """Return conversations with their best matches; by title only in the first pass."""
+        """Return conversations with their best matches; titles count only in the first pass."""
         search = self._search(tree, _outside(left_out), texts=True)
         titled: tuple[str, ...] = ()
         if first and not self._roles:
-            # A message may have some of the words; a title that says little must have them all.
+            # A message may match with some of the words; a short title must have them all.
             every = And(wanted_texts(tree), tree.span)
             named = grouping.with_matching_title(self._tx, search, limit, every)
             titled = tuple(root for root in named if root not in self._skipped)
@@ -163,7 +163,7 @@ class Seeker:
         return {root: members[0] if members else None for root, members in gathered}
 
     def _machines(self, roots: Iterable[str]) -> set[str]:
-        """Return those conversations that no person took part in."""
+        """Return the conversations without a user."""
         sources = ", ".join("?" * len(ranking.MACHINES))
         rows = self._tx.rows(
             "SELECT a.session_id FROM json_each(?) wanted "
@@ -173,15 +173,15 @@ class Seeker:
         )
         return {row[0] for row in rows}
 
-    # -- what to tell of each --------------------------------------------------------------
+    # -- the part of each ------------------------------------------------------------------
 
     def told(self, chosen: Chosen, characters: int) -> RecalledSession:
-        """Return a conversation with the stretch of it that matters."""
+        """Return a conversation with its relevant part."""
         chain = lineage.chain(self._tx, chosen.root_id)
         search = self._search(chosen.tree, Condition(f"s.id IN {_LISTED}", (json.dumps(chain),)))
         matching = [row.message_id for row in islice(search.found(), MAX_MATCHES)]
         if chosen.best is not None:
-            matching.append(chosen.best.message_id)  # all there is when the time was up
+            matching.append(chosen.best.message_id)  # the only one if the time was up
         page = excerpt.Page(self._tx, chain, search.highlighter)
         places = page.places(matching)
         best = page.places([chosen.best.message_id]) if chosen.best else []
@@ -207,7 +207,7 @@ class Seeker:
         )
 
     def _title(self, tip: Session, chain: Sequence[str]) -> str | None:
-        """Return the newest title that a conversation has."""
+        """Return the newest title of a conversation."""
         if tip.title is not None:
             return tip.title
         title: str | None = self._tx.value(
@@ -223,5 +223,5 @@ def _within(column: str, chosen: Sequence[str]) -> Condition:
 
 
 def _outside(session_ids: Sequence[str]) -> Condition:
-    # Not "session": all others are left, and those are not few.
+    # Not "session": many sessions remain.
     return Condition(f"s.id NOT IN {_LISTED}", (json.dumps(list(session_ids)),), session=False)

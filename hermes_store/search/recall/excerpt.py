@@ -1,7 +1,7 @@
-"""A stretch of a conversation as readable text, centred on what matches.
+"""A part of a conversation as readable text, centered on the matches.
 
-Reads around the matches and never all of a long conversation: the ids come from an index, texts
-in small blocks as the window grows. Tool output is shortened, around its own match if it has one.
+Reads only around the matches, never all of a long conversation: ids come from an index, text in
+small blocks as the window grows. Tool output is shortened, around its match if it has one.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from hermes_store.search.snippets import Highlighter
 from hermes_store.sessions import messages
 
 BLOCK = 16
-"""Messages that are read at once."""
+"""Messages to read at once."""
 TOOL_OUTPUT = 500
 TOOL_CALL = 200
 ROUNDS = 3
-"""How often the number of messages in a window is guessed anew."""
+"""How often to re-estimate the number of messages in a window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of a conversation."""
+    """A part of a conversation."""
 
     text: str
     focus: int
@@ -39,7 +39,7 @@ class Window:
 
 
 class Page:
-    """The messages of some sessions in order, read as they are asked for."""
+    """The messages of some sessions in order, read on demand."""
 
     def __init__(
         self, tx: Transaction, session_ids: Sequence[str], highlighter: Highlighter
@@ -57,12 +57,12 @@ class Page:
         return len(self.ids)
 
     def places(self, message_ids: Sequence[int]) -> list[int]:
-        """Return where some messages stand, in order."""
+        """Return the places of some messages, in order."""
         wanted = set(message_ids)
         return [place for place, each in enumerate(self.ids) if each in wanted]
 
     def line(self, place: int) -> str:
-        """Return a message as text; nothing if there is nothing to read in it."""
+        """Return a message as text, '' if it has nothing to read."""
         if place not in self._lines:
             first = place - place % BLOCK
             block = range(first, min(first + BLOCK, len(self.ids)))
@@ -75,10 +75,10 @@ class Page:
 
 
 def _listed(tx: Transaction, session_id: str, before: str | None) -> list[int]:
-    """Return the messages of a session, without the turns that it repeats from the one before.
+    """Return the messages of a session, without the turns repeated from the session before.
 
-    A continuation begins with a summary, which stays, and copies of the last turns, which bear
-    the moments of their originals. What a newer Hermes compacted in place is part of it.
+    A continuation begins with a summary, which stays, and copies of the last turns, which have
+    the timestamps of the originals. What a newer Hermes compacted in place is included.
     """
     repeated = ""
     values: tuple[str, ...] = (session_id,)
@@ -104,7 +104,7 @@ def _listed(tx: Transaction, session_id: str, before: str | None) -> list[int]:
 
 
 def rendered(message: Message, highlighter: Highlighter) -> str:
-    """Return a message as "[role] text", what a tool said and was asked shortened."""
+    """Return a message as "[role] text", with tool calls and tool output shortened."""
     text = clean(message.text).strip()
     label = clean(message.role)
     if message.role == "tool":
@@ -124,7 +124,7 @@ def _calls(message: Message, highlighter: Highlighter) -> str:
 
 
 def _shortened(text: str, characters: int, highlighter: Highlighter) -> str:
-    """Cut a text around its match; without one, its beginning and its end are kept."""
+    """Cut a text around its match; without one, keep its beginning and its end."""
     if len(text) <= characters:
         return text
     match = highlighter.first(text)
@@ -137,14 +137,14 @@ def _shortened(text: str, characters: int, highlighter: Highlighter) -> str:
     return f"… {text[start:end]}{' …' if end < len(text) else ''}"
 
 
-# -- many --------------------------------------------------------------------------------------
+# -- the window --------------------------------------------------------------------------------
 
 
 def around(page: Page, matches: Sequence[int], best: int | None, characters: int) -> Window:
-    """Return the window that holds most matches, its room shared by what is before and after.
+    """Return the window with the most matches, with equal context before and after.
 
-    `matches` are places in order, `best` is the one that counts when there is a tie. Without
-    matches the window is the beginning of the conversation.
+    `matches` are places in order, `best` decides a tie. Without matches, the window is the
+    beginning of the conversation.
     """
     if not len(page):
         return Window("", 0, False, False)
@@ -178,7 +178,7 @@ def _size(lines: Sequence[str]) -> int:
 def _read(
     page: Page, place: int, step: int, room: int, last: int | None = None
 ) -> tuple[list[str], int]:
-    """Return lines from a place on until there is no more room, and the place after them."""
+    """Return lines from a place until the room is used up, and the place after them."""
     lines: list[str] = []
     size = 0
     while 0 <= place < len(page) and size < room and (last is None or place <= last):
@@ -193,7 +193,7 @@ def _read(
 def _stretch(
     page: Page, matches: Sequence[int], best: int | None, characters: int
 ) -> tuple[int, int]:
-    """Return the first and last match of the stretch that holds most of them."""
+    """Return the first and last match of the part with the most matches."""
     around_best = _read(page, matches[0] if best is None else best, 1, characters)
     reach = max(1, around_best[1] - (matches[0] if best is None else best))
     first, last = densest(matches, reach, best)
@@ -201,7 +201,7 @@ def _stretch(
         lines, end = _read(page, first, 1, characters, last)
         if end > last and _size(lines) - 1 <= characters:
             break
-        # Messages are longer here than where the guess was made.
+        # Messages are longer here than where the estimate was made.
         shorter = max(1, min(end - first - 1, reach - 1))
         if shorter == reach:
             break
@@ -211,7 +211,7 @@ def _stretch(
 
 
 def densest(matches: Sequence[int], reach: int, best: int | None) -> tuple[int, int]:
-    """Return the first and last of the most matches that so many messages in a row can hold."""
+    """Return the first and last match of the `reach` consecutive messages with the most."""
     chosen, most = (matches[0], matches[0]), (0, False)
     for number, first in enumerate(matches):
         after = bisect_left(matches, first + reach)
@@ -222,7 +222,7 @@ def densest(matches: Sequence[int], reach: int, best: int | None) -> tuple[int, 
 
 
 def _inside(page: Page, text: str, places: tuple[int, int], characters: int) -> Window:
-    """Cut the window out of messages that are longer than it, around most of their matches."""
+    """Cut the window from messages longer than it, around most of their matches."""
     spans = page.highlighter.spans(text) or [(0, 1)]
     starts = [start for start, _ in spans]
     chosen, most = (starts[0], spans[0][1]), 0

@@ -1,9 +1,8 @@
-"""A question in plain language as a query: the words that carry it, and wider and wider forms.
+"""Turn a question in plain language into a query of its key words, and into wider queries.
 
-"what did we decide about the docker deploy?" is about three words. Where no message has all of
-them, their forms and near spellings count, then any smaller number of them, the rarest last.
-Unlike the ladder of a search pane, which lets go of rare words first so that something is shown,
-a rare word is what a memory is found by.
+"what did we decide about the docker deploy?" is about three words. If no message has all of them,
+their forms and similar spellings count, then ever fewer of them, down to the rarest. A search
+pane drops rare words first, to show something; recall keeps them, because they identify a memory.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text
 from hermes_store.search.snippets import wanted_texts
 
 MAX_COMBINED = 6
-"""Words of which every combination is tried; twenty of three at most."""
+"""The most words to try in every combination; at most twenty of three."""
 
 _SMALL_WORDS = """
     a about after again ago all already also am an and any anything are as asked at be because
@@ -45,17 +44,17 @@ _MARKS = "?!.,;:…？！。，、；：¿¡\"'()[]"
 
 
 def understood(text: str) -> Node | None:
-    """Return the query tree of a question; None if there is nothing to look for."""
+    """Return the query tree of a question; None if there is nothing to search for."""
     root = query_language.parse(text).root
     parts = root.parts if isinstance(root, And) else (root,)
     kept = [word for part in parts if part is not None for word in _carrying(part)]
     if not wanted_texts(_joined(kept)):
-        return root  # nothing but small words: then these are what is asked for
+        return root  # only small words: then search for these
     return _joined(kept)
 
 
 def _carrying(part: Node) -> list[Node]:
-    """Return what of a part of the question carries its meaning."""
+    """Return the meaningful words in a part of the question."""
     if not isinstance(part, Text) or part.quoted or part.prefix:
         return [part]
     if CJK.search(part.value):
@@ -72,7 +71,7 @@ def _carrying(part: Node) -> list[Node]:
 
 
 def _without_marks(value: str) -> str:
-    """Take the marks of a sentence off a word; those of a name such as .env or C# stay."""
+    """Strip punctuation from a word, but not from a name such as .env or C#."""
     stripped = value.rstrip(_MARKS)
     return stripped if stripped[:1] == "." else stripped.lstrip(_MARKS)
 
@@ -89,7 +88,7 @@ def ladder(
     index: SideIndex | None,
     frequency: Callable[[Node], int],
 ) -> Iterator[tuple[Node, tuple[Relaxation, ...]]]:
-    """Yield the tree itself, then wider and wider ones, each with the step that led to it."""
+    """Yield the tree itself, then ever wider ones, each with the step that led to it."""
     yield root, ()
     base, forms, spelled = root, root, root
 
@@ -111,7 +110,7 @@ def ladder(
 
 
 def _widest(base: Node, forms: Node, spelled: Node) -> Node:
-    """Return a tree whose words are spelled anew where that helped, and of any form otherwise."""
+    """Return a tree with corrected words where there are any, and all word forms elsewhere."""
     if not (isinstance(base, And) and isinstance(forms, And) and isinstance(spelled, And)):
         return spelled if spelled != base else forms
     parts = tuple(
@@ -124,7 +123,7 @@ def _widest(base: Node, forms: Node, spelled: Node) -> Node:
 def _fewer(
     root: Node, frequency: Callable[[Node], int]
 ) -> Iterator[tuple[Node, tuple[Relaxation, ...]]]:
-    """Ask for all words that occur at all, then for any one less, down to the rarest alone."""
+    """Ask for all words that occur, then for one fewer at a time, down to the rarest alone."""
     parts = root.parts if isinstance(root, And) else (root,)
     fixed = [part for part in parts if isinstance(part, Not | Field)]
     words = [part for part in parts if not isinstance(part, Not | Field)]
@@ -132,7 +131,7 @@ def _fewer(
     known = [part for _, part in sorted(counts, key=lambda each: each[0])][:MAX_COMBINED]
     for size in range(min(len(known), len(words) - 1), 0, -1):
         step = Relaxation(
-            "fewer words", f"No hits for all {len(words)} words; showing {size} of {len(words)}."
+            "fewer words", f"No match has all {len(words)} words; showing {size} of {len(words)}."
         )
         if size == 1:
             for word in known:

@@ -1,11 +1,11 @@
-"""Remembering: what earlier conversations have to say to a question.
+"""Recall: answer a question from earlier conversations.
 
-Five steps: messages ranked by relevance; their conversations, without the one that asks; the
-best few of them; of each about 100,000 characters around the matches; and a summary of each by
-a model, all at the same time. Without a model the stretches themselves are the answer.
+Five steps: rank messages by relevance; find their conversations, except the current one; choose
+the best few; take about 100,000 characters around the matches of each; let a model summarize
+each, all in parallel. Without a model, the excerpts are the answer.
 
-This is the tool that a chat model is offered as `session_search`; `TOOL` describes it to the
-model, `GUIDANCE` says when to use it, and `as_tool_result` is what the model gets to read.
+Chat models get this as the tool `session_search`; `TOOL` describes it to the model, `GUIDANCE`
+says when to use it, and `as_tool_result` returns what the model reads.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hermes_store.search.recall.question import understood
 SESSIONS = 3
 CHARACTERS = 100_000
 RAW_CHARACTERS = 8_000
-"""What a chat model is given of a conversation that nobody summarised."""
+"""What a chat model gets of a conversation without a summary."""
 WORKERS = 4
 
 ROLES = ("user", "assistant", "tool")
@@ -37,9 +37,9 @@ TOOL: dict[str, Any] = {
     "function": {
         "name": TOOL_NAME,
         "description": (
-            "Look up what was said in earlier conversations with this person. Returns the "
-            "conversations that fit best, each with its title, its time and a summary or an "
-            "excerpt. The conversation you are in is left out."
+            "Search earlier conversations with this user. Returns the best matching "
+            "conversations, each with its title, its time and a summary or an excerpt. "
+            "The current conversation is left out."
         ),
         "parameters": {
             "type": "object",
@@ -47,7 +47,7 @@ TOOL: dict[str, Any] = {
                 "query": {
                     "type": "string",
                     "description": (
-                        "A few words that were probably used, or a question. Also understood: "
+                        "A few words that were probably used, or a question. Also supported: "
                         '"an exact phrase", docker OR podman, NOT word, deploy*.'
                     ),
                 },
@@ -55,12 +55,12 @@ TOOL: dict[str, Any] = {
                     "type": "integer",
                     "minimum": 1,
                     "maximum": 10,
-                    "description": f"How many conversations, {SESSIONS} unless said otherwise.",
+                    "description": f"How many conversations to return, {SESSIONS} by default.",
                 },
                 "role_filter": {
                     "type": "array",
                     "items": {"type": "string", "enum": list(ROLES)},
-                    "description": "Only what these said; everybody if left out.",
+                    "description": "Search only messages of these roles; all by default.",
                 },
             },
             "required": ["query"],
@@ -68,13 +68,13 @@ TOOL: dict[str, Any] = {
     },
 }
 GUIDANCE = (
-    f"You can look into earlier conversations with the tool {TOOL_NAME}. Do so on your own accord "
-    "when something is mentioned that you were told before, or that an earlier conversation may "
-    "well have settled, rather than ask for it to be said again."
+    f"You can search earlier conversations with the tool {TOOL_NAME}. Do so on your own initiative "
+    "when the user mentions something they told you before, or something that an earlier "
+    "conversation may have settled, instead of asking them to repeat it."
 )
 
 Summarise = Callable[[str, str], str]
-"""Gets the question and the text of a window and returns a summary; SummaryError if it cannot."""
+"""Takes the question and the text of a window and returns a summary; may raise SummaryError."""
 
 
 def recall(
@@ -89,19 +89,18 @@ def recall(
     role_filter: Sequence[str] | str | None = None,
     now: float,
 ) -> Recalled:
-    """Return the earlier conversations that bear on a question, the most relevant first.
+    """Return the earlier conversations relevant to a question, the most relevant first.
 
-    The whole lineage of `current_session_id` is left out; an id that is not known is no error,
-    because a chat has none before the first word. What scheduled jobs, tools and sub-agents said
-    comes after what people said. `summarise` runs in threads of its own, one for each
-    conversation; where it raises a StoreError or an OSError, that conversation keeps its window
-    and says why.
+    The whole lineage of `current_session_id` is left out; an unknown id is not an error, because
+    a chat has no session before its first message. Scheduled jobs, tools and sub-agents come
+    after conversations with a user. `summarise` runs in one thread per conversation; if it raises
+    a StoreError or an OSError, that conversation keeps its window and the reason.
     """
     wanted = understood(question)
     if wanted is None:
-        raise InvalidInput(f"'{clean(question)}' holds nothing to look for. Use a word or two.")
+        raise InvalidInput(f"'{clean(question)}' has nothing to search for. Use a word or two.")
     if limit < 1 or characters < 1:
-        raise InvalidInput("At least one conversation and one character must be asked for.")
+        raise InvalidInput("Ask for at least one conversation and one character.")
     roles = role_filter.split(",") if isinstance(role_filter, str) else role_filter or ()
     with database.read() as tx:
         skipped = whole_lineage(tx, current_session_id)
@@ -119,7 +118,7 @@ def recall(
 def _summarised(
     found: Sequence[RecalledSession], question: str, summarise: Summarise
 ) -> tuple[RecalledSession, ...]:
-    """Let all conversations be summarised at the same time."""
+    """Summarize all conversations in parallel."""
 
     def one(session: RecalledSession) -> RecalledSession:
         try:
@@ -127,7 +126,7 @@ def _summarised(
         except (StoreError, OSError) as error:
             return replace(session, trouble=clean(str(error)) or "The summary failed.")
         if not summary:
-            return replace(session, trouble="The model had nothing to say about it.")
+            return replace(session, trouble="The model returned an empty summary.")
         return replace(session, summary=summary)
 
     if not found:
@@ -140,7 +139,7 @@ def _summarised(
 
 
 def as_tool_result(recalled: Recalled, *, raw_characters: int = RAW_CHARACTERS) -> dict[str, Any]:
-    """Return what a chat model reads: plain values, excerpts where there is no summary."""
+    """Return what a chat model reads: plain values, with excerpts where there is no summary."""
     result: dict[str, Any] = {
         "query": recalled.question,
         "count": len(recalled.sessions),
@@ -148,9 +147,9 @@ def as_tool_result(recalled: Recalled, *, raw_characters: int = RAW_CHARACTERS) 
     }
     notes = [step.explanation for step in recalled.relaxations]
     if not recalled.sessions:
-        notes.append("No earlier conversation matches; other words may find one.")
+        notes.append("No earlier conversation matches; try other words.")
     elif not recalled.summarised:
-        notes.append("There is no model to summarise with; these are excerpts.")
+        notes.append("There is no model to summarize with; these are excerpts.")
     if recalled.partial:
         notes.append("The search ran out of time; there may be more.")
     return result | ({"notes": notes} if notes else {})
@@ -174,7 +173,7 @@ def _told(session: RecalledSession, raw_characters: int) -> dict[str, Any]:
 
 
 def _moment(moment: float) -> str:
-    """Return a moment as a model reads it best: local date and time."""
+    """Return local date and time, which models read best."""
     try:
         return f"{datetime.fromtimestamp(moment):%Y-%m-%d %H:%M}"
     except (OverflowError, ValueError, OSError):

@@ -36,7 +36,7 @@ def session_of(line: str) -> str:
 
 def test_the_bot_remembers_across_runs(tmp_path: Path) -> None:
     first = echo(tmp_path, "/title my talk", "hello", "你好")
-    assert first[0] == "The conversation will be called 'my talk' as soon as it begins."
+    assert first[0] == "The conversation will be called 'my talk' as soon as it starts."
     assert first[1].endswith("You said: hello")
     (again,) = echo(tmp_path, "are you there?")
     assert session_of(again) == session_of(first[1]) == session_of(first[2])

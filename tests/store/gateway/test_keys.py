@@ -127,7 +127,7 @@ def test_the_origin_tells_the_whole_source(source: MessageSource) -> None:
 
 @pytest.mark.parametrize("text", ["", "agent", "agent:main:telegram", "bot:main:a:b", "agent::a:b"])
 def test_what_is_no_key_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInput, match="no session key"):
+    with pytest.raises(InvalidInput, match="not a session key"):
         parse(text)
 
 

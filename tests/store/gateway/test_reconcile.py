@@ -38,7 +38,7 @@ def test_all_is_well(path: Path, talk: Routed) -> None:
     (found,) = transcripts(path)
     assert (found.health, found.explanation) == (
         Health.GOOD,
-        "1 transcripts say what the database says.",
+        "1 transcripts match the database.",
     )
 
 
@@ -72,9 +72,9 @@ def test_messages_that_only_the_database_has(
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:2]))
     (found,) = transcripts(path)
     assert found.health is Health.NOTE
-    assert "lack messages that the database has" in found.explanation
+    assert "lack messages that are in the database" in found.explanation
     done = hermes(home, "sessions", "import", str(file))
-    assert (done.code, "lacked 2 messages of the store" in done.err) == (0, True)
+    assert (done.code, "Added 2 messages from the database" in done.err) == (0, True)
     assert len(router.transcripts.read(talk.session_id).messages) == 3
     assert [each.health for each in transcripts(path)] == [Health.GOOD]
     assert hermes(home, "sessions", "import", str(file)).err == ""
@@ -87,7 +87,7 @@ def test_a_line_that_was_cut_off(
     with file.open("a") as end:
         end.write('{"role": "user", "cont')
     (found,) = transcripts(path)
-    assert "end in a line that was cut off" in found.explanation
+    assert "end in a line that is cut off" in found.explanation
     assert "cut off" in hermes(home, "sessions", "import", str(file)).err
     assert [each.health for each in transcripts(path)] == [Health.GOOD]
     assert len(db.store.messages.of(talk.session_id)) == 3
@@ -98,8 +98,8 @@ def test_a_transcript_without_a_session(
 ) -> None:
     db.delete_session(talk.session_id)
     orphan, route = transcripts(path)
-    assert "belong to sessions that the database does not have" in orphan.explanation
-    assert "1 chats lead to sessions that are gone" in route.explanation
+    assert "belong to sessions that are not in the database" in orphan.explanation
+    assert "1 chats point to missing sessions" in route.explanation
     db.store.transfer.import_file(router.transcripts.path(talk.session_id))
     assert [each.health for each in transcripts(path)] == [Health.GOOD]
     assert len(db.store.messages.of(talk.session_id)) == 3
@@ -123,8 +123,8 @@ def test_what_cannot_be_mended_is_told_of_only(
     first.write_text(first.read_text().replace("message 0", "something else"))
     second.write_text("not json\n" + second.read_text())
     apart, faulty = transcripts(path)
-    assert "say something else than the database" in apart.explanation
-    assert "have lines that cannot be read" in faulty.explanation
+    assert "differ from the database" in apart.explanation
+    assert "have unreadable lines" in faulty.explanation
     assert "import" not in apart.explanation + faulty.explanation
 
 

@@ -119,11 +119,11 @@ def test_a_text_means(text: str) -> None:
         ("one NOT", "one", "NOT has nothing to join", "NOT"),
         ("NOT NOT one", "not(one)", "NOT has nothing to join", "NOT"),
         ('one "two', "and(one, 'two')", "The quote is not closed", '"two'),
-        ("(one two", "and(one, two)", "The bracket is not closed", "("),
-        ("one ... two", "and(one, two)", "'...' was left out", "..."),
+        ("(one two", "and(one, two)", "The parenthesis is not closed", "("),
+        ("one ... two", "and(one, two)", "'...' was ignored", "..."),
         ("suorce:cli", "suorce:cli", "did you mean 'source:'", "suorce:"),
         ("befor:7d", "befor:7d", "did you mean 'before:'", "befor:"),
-        ("sort:best one", "one", "There is no order 'best'", "sort:best"),
+        ("sort:best one", "one", "Unknown sort order 'best'", "sort:best"),
     ],
 )
 def test_what_was_repaired_is_said_and_pointed_at(

@@ -70,7 +70,7 @@ def test_an_unknown_id_writes_nothing(db: SessionDB, tmp_path: Path) -> None:
 
 
 def test_an_unknown_format_is_named(db: SessionDB) -> None:
-    with pytest.raises(InvalidInput, match=r"no format 'pdf'.*jsonl, markdown, html"):
+    with pytest.raises(InvalidInput, match=r"Unknown format 'pdf'.*jsonl, markdown, html"):
         db.store.transfer.export(io.StringIO(), "pdf")
     assert Format("md") is Format.MARKDOWN
 
@@ -238,7 +238,7 @@ def test_a_full_disk_is_a_sentence(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StoreError, match="no room left"):
+    with pytest.raises(StoreError, match="no space left"):
         db.store.transfer.export_file(tmp_path / "out")
     assert not list(tmp_path.glob("*out*"))
 

@@ -110,7 +110,7 @@ def test_a_parent_that_is_nowhere_is_said(db: SessionDB, write: Write) -> None:
         )
     )
     assert report.count(Outcome.ADDED) == 5
-    assert "parent gone is not here" in (report.sessions[0].note or "")
+    assert "parent gone is missing" in (report.sessions[0].note or "")
     parents = {each: db.store.sessions.get(each).parent_session_id for each in "abcde"}
     assert parents == {"a": None, "b": "there", "c": None, "d": "e", "e": None}
 
@@ -163,7 +163,7 @@ def test_another_conversation_under_the_same_id_is_left_alone(db: SessionDB, wri
     for spoken in ([said("theirs")], [said("theirs"), said("more")], [said("mine", 5)]):
         found = only(db.store.transfer.import_file(write(session("a", *spoken))))
         assert found.outcome is Outcome.SKIPPED
-        assert "another conversation" in (found.note or "")
+        assert "a different conversation" in (found.note or "")
     assert [each.content for each in db.store.messages.of("a")] == ["mine"]
 
 
@@ -237,7 +237,7 @@ def test_a_file_that_changes_meanwhile_is_noticed(db: SessionDB, write: Write) -
 
     report = db.store.transfer.import_file(file, progress=change)
     assert report.sessions[2].outcome is Outcome.SKIPPED
-    assert "was changed" in (report.sessions[2].note or "")
+    assert "The file changed while" in (report.sessions[2].note or "")
 
 
 def test_ids_of_messages_never_take_a_place_or_exhaust_them(db: SessionDB, write: Write) -> None:

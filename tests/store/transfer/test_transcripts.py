@@ -107,7 +107,7 @@ def test_a_last_line_that_is_cut_off_is_left_out(db: SessionDB, tmp_path: Path) 
     [
         ("{", "Line 3 is not JSON"),
         ({"content": "x", "timestamp": 1}, "Line 3 has no role"),
-        ({"role": "user", "timestamp": "soon"}, "Line 3 has a time that is none: 'soon'"),
+        ({"role": "user", "timestamp": "soon"}, "Line 3 has an invalid time: 'soon'"),
         ({"role": "user", "timestamp": 1, "reasoning": {}}, "Line 3 has a reasoning"),
     ],
 )
