@@ -42,12 +42,8 @@ def describe(parser: argparse.ArgumentParser) -> None:
         "is read from\nthe environment. If a Hermes Agent is installed, it opens instead; "
         "--builtin opens this chat."
     )
-    parser.add_argument(
-        "--builtin", action="store_true", help="use the built-in chat, not the agent"
-    )
-    parser.add_argument(
-        "--demo", action="store_true", help="chat with a scripted model; no key needed"
-    )
+    parser.add_argument("--builtin", action="store_true", help="open this chat, not the agent")
+    parser.add_argument("--demo", action="store_true", help="use a scripted model; no key needed")
     parser.add_argument("--model", help="use this model instead of model.default")
     parser.add_argument("-q", "--query", help="send this, print the answer and exit")
     surroundings.add_options(parser, reports=False)

@@ -18,11 +18,9 @@ def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--segment",
         action="store_true",
-        help="delete only this session, not its whole conversation",
+        help="only this session, not its whole conversation",
     )
-    parser.add_argument(
-        "--permanently", action="store_true", help="delete permanently, not to trash"
-    )
+    parser.add_argument("--permanently", action="store_true", help="delete permanently")
     parser.add_argument("--force", action="store_true", help="delete even if it is in use")
     parser.epilog = (
         "examples:\n  hermes sessions delete 20250305_0915\n"

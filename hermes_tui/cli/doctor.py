@@ -17,7 +17,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repair",
         action="store_true",
-        help="repair a copy, and swap it in if no other program is using the database",
+        help="repair a copy; swap it in if the database is not in use",
     )
     parser.epilog = (
         "examples:\n  hermes sessions doctor\n  hermes sessions doctor --repair\n"

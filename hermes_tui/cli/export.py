@@ -20,15 +20,12 @@ def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="file to write; - for standard output")
     parser.add_argument("--source", help="export only this source, such as telegram")
     parser.add_argument(
-        "--session-id",
-        action="append",
-        metavar="SESSION",
-        help="export only this session; can be repeated",
+        "--session-id", action="append", metavar="SESSION", help="only this session; repeatable"
     )
     parser.add_argument(
         "--format",
         choices=("jsonl", "md", "html"),
-        help="default: by the file extension, else jsonl",
+        help="default: by file extension, else jsonl",
     )
     parser.add_argument("--redact", action="store_true", help="mask keys, tokens and passwords")
     parser.epilog = (

@@ -17,9 +17,7 @@ from hermes_tui.presentation.times import duration
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--days", type=int, default=30, help="number of days to cover (default: 30)"
-    )
+    parser.add_argument("--days", type=int, default=30, help="days to cover (default: 30)")
     parser.add_argument("--source", help="count only this source, such as telegram")
     parser.epilog = "examples:\n  hermes insights --days 7\n  hermes insights --source telegram"
 

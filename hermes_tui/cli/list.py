@@ -37,13 +37,9 @@ FIELDS = (
 
 def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", help="list only this source, such as telegram")
-    parser.add_argument(
-        "--limit", type=int, default=20, help="number of conversations (default: 20, 0 for all)"
-    )
+    parser.add_argument("--limit", type=int, default=20, help="how many (default: 20, 0 for all)")
     parser.add_argument("--archived", action="store_true", help="include archived conversations")
-    parser.add_argument(
-        "--all-profiles", action="store_true", help="list the conversations of all profiles"
-    )
+    parser.add_argument("--all-profiles", action="store_true", help="list all profiles")
     parser.epilog = (
         "examples:\n  hermes sessions list --source telegram --limit 50\n"
         "  hermes sessions list --json | jq -r '.sessions[].id'"

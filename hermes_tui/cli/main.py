@@ -96,9 +96,7 @@ def _overview() -> argparse.ArgumentParser:
     parser.add_argument("--version", "-V", action="store_true", help="print the version")
     verbs.describe_resuming(parser)
     commands = parser.add_argument_group("commands")
-    commands.add_argument(
-        "sessions", nargs="?", help="browse, search and manage sessions; see sessions -h"
-    )
+    commands.add_argument("sessions", nargs="?", help="manage your sessions; see sessions -h")
     commands.add_argument("chat", nargs="?", help="chat with a model; see chat -h")
     commands.add_argument("insights", nargs="?", help="show tokens, costs and usage, with charts")
     return parser

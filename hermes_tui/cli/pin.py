@@ -10,7 +10,7 @@ from hermes_tui.cli.common.context import Context
 
 def describe(parser: argparse.ArgumentParser) -> None:
     mark.describe_sessions(
-        parser, "Pinned conversations are never pruned. Search for is:pinned to find them."
+        parser, "Prune keeps pinned conversations. Search for is:pinned to find them."
     )
 
 

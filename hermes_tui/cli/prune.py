@@ -24,9 +24,7 @@ _DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "mo": 30.0, "y": 365.0}
 
 def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--older-than",
-        metavar="AGE",
-        help="age in days, or 12h, 30d, 8w, 6mo, 1y (default: 90 days)",
+        "--older-than", metavar="AGE", help="age in days, or 12h, 30d, 8w, 6mo, 1y (default: 90)"
     )
     parser.add_argument("--source", help="prune only this source, such as cron")
     parser.add_argument("--title", help="prune only titles that contain this")
@@ -37,21 +35,17 @@ def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--include-archived", action="store_true")
     parser.add_argument("--include-pinned", action="store_true")
     parser.add_argument(
-        "--include-open", action="store_true", help="prune sessions that never ended, too"
+        "--include-open", action="store_true", help="include those that never ended"
     )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would be pruned, change nothing"
-    )
-    parser.add_argument(
-        "--permanently", action="store_true", help="delete permanently, not to trash"
-    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be pruned")
+    parser.add_argument("--permanently", action="store_true", help="delete permanently")
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
     parser.epilog = (
         "examples:\n  hermes sessions prune --older-than 30 --source telegram\n"
         "  hermes sessions prune --dry-run --where 'source:cron before:2026-01-01'\n"
         "  hermes sessions prune --max-messages 2 --older-than 1w\n"
-        "Age counts from the last activity. Pinned and archived conversations are kept unless\n"
-        "included. Conversations in use are never pruned."
+        "Age counts from the last activity. Pinned, archived and open conversations are kept\n"
+        "unless included; those in use are never pruned."
     )
 
 

@@ -26,13 +26,9 @@ MAX_WIDTH = 100
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "query", nargs="+", metavar="QUESTION", help="your question; needs no quotes"
-    )
+    parser.add_argument("query", nargs="+", metavar="QUESTION", help="your question")
     parser.add_argument("--limit", type=int, default=3, help="number of conversations (default: 3)")
-    parser.add_argument(
-        "--raw", action="store_true", help="print the full text instead of summaries"
-    )
+    parser.add_argument("--raw", action="store_true", help="print full text, not summaries")
     parser.epilog = (
         "examples:\n"
         "  hermes sessions recall what did we decide about the docker deploy?\n"

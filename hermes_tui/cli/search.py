@@ -22,12 +22,8 @@ def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="+", help="words, phrases and fields; see the examples")
     parser.add_argument("--limit", type=int, default=20, help="number of messages (default: 20)")
     parser.add_argument("--sort", choices=[o.value for o in Order], help="order of the results")
-    parser.add_argument(
-        "--exact", action="store_true", help="do not relax a search without results"
-    )
-    parser.add_argument(
-        "--seconds", type=float, default=10.0, help="time limit in seconds (default: 10)"
-    )
+    parser.add_argument("--exact", action="store_true", help="do not relax the search")
+    parser.add_argument("--seconds", type=float, default=10.0, help="time limit (default: 10)")
     parser.add_argument("--all-profiles", action="store_true", help="search all profiles")
     parser.epilog = (
         "examples:\n"

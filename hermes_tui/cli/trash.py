@@ -14,9 +14,7 @@ from hermes_tui.presentation.times import age
 
 def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", choices=("list", "empty"), default="list")
-    parser.add_argument(
-        "--older-than", type=float, metavar="DAYS", help="with empty: only what was deleted earlier"
-    )
+    parser.add_argument("--older-than", type=float, metavar="DAYS", help="with empty: only older")
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
     parser.epilog = (
         "examples:\n  hermes sessions trash\n  hermes sessions trash empty --older-than 30"
@@ -99,7 +97,7 @@ def restore_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         nargs="?",
-        help="a number from 'trash', or a session's id or title (default: the last deletion)",
+        help="a number from 'trash', a session id or title (default: the last deletion)",
     )
     parser.add_argument("--last", action="store_true", help="restore the last deletion")
     parser.epilog = "examples:\n  hermes sessions restore --last\n  hermes sessions restore 3"

@@ -28,7 +28,7 @@ VERBS: dict[str, Verb] = {
     "search": Verb("search", "search all messages and titles"),
     "recall": Verb("recall", "ask a question about earlier conversations"),
     "show": Verb("show", "print a session from start to end"),
-    "tree": Verb("tree", "show the lineage of a session"),
+    "tree": Verb("tree", "show compressions, branches and sub-agents of a session"),
     "rename": Verb("rename", "change the title of a session"),
     "delete": Verb("delete", "move conversations to trash"),
     "prune": Verb("prune", "move old conversations to trash"),
@@ -68,15 +68,9 @@ def describe(name: str, parser: argparse.ArgumentParser) -> ModuleType:
 def describe_resuming(parser: argparse.ArgumentParser) -> None:
     """Add `-c` and `-r`, which resume a session without a verb."""
     parser.add_argument(
-        "-c",
-        "--continue",
-        metavar="NAME",
-        nargs="?",
-        help="resume the last session, or a named one",
+        "-c", "--continue", metavar="NAME", nargs="?", help="resume the last session, or this one"
     )
-    parser.add_argument(
-        "-r", "--resume", metavar="SESSION", help="resume a session by id, id prefix or title"
-    )
+    parser.add_argument("-r", "--resume", metavar="SESSION", help="resume by id, prefix or title")
 
 
 EXAMPLES = """examples:

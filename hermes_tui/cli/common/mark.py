@@ -12,7 +12,7 @@ from hermes_tui.presentation.text import plain
 
 def describe_sessions(parser: argparse.ArgumentParser, note: str = "") -> None:
     """Add the session arguments, an example and a note."""
-    parser.add_argument("session", nargs="+", help="id, beginning of an id, or title")
+    parser.add_argument("session", nargs="+", help="id, id prefix, or title")
     parser.epilog = f'example:\n  {parser.prog} "my project"\n{note}'.rstrip()
 
 
