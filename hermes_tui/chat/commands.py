@@ -123,7 +123,7 @@ class Commands(Widget):
     def export(self, session_id: str | None, name: str) -> None:
         """Export the session; the file extension sets the format."""
         if session_id is None:
-            self.post_message(Notice("Nothing to export yet."))
+            self.post_message(Notice("There is nothing to export yet."))
             return
         path = Path(name or f"{session_id}.md").expanduser()
         fmt = {".md": "markdown", ".html": "html"}.get(path.suffix.lower(), "jsonl")
