@@ -145,7 +145,7 @@ HOUSE: tuple[Row, ...] = (
         "hermes_tui.chat",
         "the chat: screen, turn loop, provider, slash commands, titles, summaries",
         """replies errors endpoint error_translation provider slash_commands summaries auto_title
-        conversation conversation_queue commands key_hints prompt talk_pane screen""",
+        conversation conversation_queue commands key_hints prompt conversation_pane screen""",
     ),
     _row(
         "hermes_tui.demo",

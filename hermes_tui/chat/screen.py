@@ -29,7 +29,7 @@ from hermes_tui.chat.conversation import Conversation, Turn
 from hermes_tui.chat.conversation_queue import ConversationQueue, Open
 from hermes_tui.chat.key_hints import hints
 from hermes_tui.chat.prompt import Prompt
-from hermes_tui.chat.talk_pane import Heard, TalkPane
+from hermes_tui.chat.conversation_pane import Heard, ConversationPane
 from hermes_tui.opening import Choice, Opening, State
 from hermes_tui.presentation.text import plain
 from hermes_tui.presentation.themes import styles_folder
@@ -54,7 +54,7 @@ class ChatScreen(Screen[Choice]):
     ]
 
     header = query_one("#chat-header", Static)
-    talk = query_one(TalkPane)
+    talk = query_one(ConversationPane)
     commands = query_one(Commands)
     note = query_one("#chat-note", Static)
     offers = query_one("#chat-offers", Static)
@@ -99,7 +99,7 @@ class ChatScreen(Screen[Choice]):
 
     def compose(self) -> ComposeResult:
         yield Static("", id="chat-header", markup=False)
-        yield TalkPane(self.access, self.opening)
+        yield ConversationPane(self.access, self.opening)
         yield Commands(self.access, self._queue)
         yield Static("", id="chat-note", markup=False)
         yield Static("", id="chat-offers", markup=False)
@@ -132,7 +132,7 @@ class ChatScreen(Screen[Choice]):
         else:
             self.say("")
 
-    def on_talk_pane_opened(self, event: TalkPane.Opened) -> None:
+    def on_conversation_pane_opened(self, event: ConversationPane.Opened) -> None:
         event.stop()
         self._show_header(event.session)
         self.prompt.remember(event.said)
@@ -164,7 +164,7 @@ class ChatScreen(Screen[Choice]):
         self.note.update(Content.styled(clean(text), style))
         self.note.display = bool(text)
 
-    def on_talk_pane_remark(self, event: TalkPane.Remark) -> None:
+    def on_conversation_pane_remark(self, event: ConversationPane.Remark) -> None:
         event.stop()
         self.say(event.text)
 

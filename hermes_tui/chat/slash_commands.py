@@ -1,85 +1,146 @@
-"""The slash commands of a chat: names, arguments and summaries."""
+"""What the slash commands of a chat do."""
 
 from __future__ import annotations
 
-import difflib
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from hermes_store.errors import InvalidInput
+from textual.message import Message
+from textual.widget import Widget
 
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command and its summary."""
-
-    name: str
-    takes: str
-    """Its argument, as shown to the user."""
-    about: str
-
-    @property
-    def usage(self) -> str:
-        """The command with its argument."""
-        return f"/{self.name} {self.takes}".strip()
+from hermes_store.records.session import Session
+from hermes_store.store import Store
+from hermes_tui.access import Access, Answer, Failed, Stopped
+from hermes_tui.chat.conversation import Conversation
+from hermes_tui.chat.conversation_queue import ConversationQueue
+from hermes_tui.presentation.numbers import plural
+from hermes_tui.widgets.notice import Notice
 
 
-COMMANDS = (
-    Command("title", "[name]", "show or set the title"),
-    Command("compress", "", "replace older messages with a summary"),
-    Command("resume", "[name]", "resume another session"),
-    Command("sessions", "", "open the browser"),
-    Command("search", "words", "search all conversations in the browser"),
-    Command("new", "", "start a new session"),
-    Command("branch", "[name]", "continue in a copy; this session stays unchanged"),
-    Command("undo", "", "undo your last message and its answer"),
-    Command("retry", "", "ask for a new answer to your last message"),
-    Command("export", "[file]", "export this session to a file"),
-    Command("help", "", "show commands and keys"),
-    Command("quit", "", "quit Hermes"),
-)
-BY_NAME = {command.name: command for command in COMMANDS}
-KEYS = (
-    "Enter sends, Shift+Enter or Ctrl+J starts a new line, Up recalls earlier messages, Esc "
-    "stops an answer or leaves, PgUp and PgDn scroll, Ctrl+T shows the recap."
-)
-ALIASES = {"exit": "quit", "q": "quit", "compact": "compress", "history": "sessions", "?": "help"}
+class Commands(Widget):
+    """Runs slash commands. Takes no room on screen."""
+
+    DEFAULT_CSS = "Commands { display: none; }"
+
+    @dataclass
+    class Moved(Message):
+        """The conversation continues in another session."""
+
+        session_id: str
+        text: str
+
+    @dataclass
+    class Resumed(Message):
+        """Another session was chosen to continue."""
+
+        session_id: str
+
+    @dataclass
+    class Done(Message):
+        """A command finished that may have changed the title."""
+
+        text: str
+
+    @dataclass
+    class Rewound(Message):
+        """Messages were undone; the session must be redrawn."""
+
+        text: str
+
+    class Told(Answer[str]):
+        """A command finished; the value says what it did."""
+
+    class Continued(Answer[tuple[Session, str]]):
+        """The session that the conversation continues in."""
+
+    class Undone(Answer[int]):
+        """The last exchange was undone; the value counts its messages."""
+
+    class Found(Answer[Session]):
+        """The session that the user named."""
+
+    def __init__(self, access: Access, queue: ConversationQueue) -> None:
+        super().__init__()
+        self.access = access
+        self._queue = queue
+
+    def on_failed(self, event: Failed) -> None:
+        event.stop()
+        self.post_message(Notice(str(event.error), error=True))
+
+    def on_commands_told(self, event: Told) -> None:
+        event.stop()
+        self.post_message(self.Done(event.value))
+
+    def title(self, session_id: str | None, name: str) -> None:
+        """Set the title, or show it if there is no name."""
+        if session_id is None:
+            self._queue.run(self, self.Told, lambda talk, _: _queued(talk, name))
+        elif name:
+            # Not through the queue, because a title need not wait for the end of an answer.
+            self.access.change(
+                self, self.Told, lambda store, _: _named(store.sessions.rename(session_id, name))
+            )
+        else:
+            self.access.ask(
+                self, self.Told, lambda store, _: _named(store.sessions.get(session_id).title)
+            )
+
+    def compress(self) -> None:
+        """Continue in a session that starts with a summary."""
+        self._continue(lambda talk: talk.compress(), "Compressed. You are now in a continuation.")
+
+    def branch(self, name: str) -> None:
+        """Continue in a copy of the session."""
+        self._continue(lambda talk: talk.branch(name or None), "Branched. You are now in the copy.")
+
+    def _continue(self, job: Callable[[Conversation], Session], sentence: str) -> None:
+        self._queue.run(self, self.Continued, lambda talk, _: (job(talk), sentence))
+
+    def on_commands_continued(self, event: Continued) -> None:
+        event.stop()
+        session, sentence = event.value
+        self.post_message(self.Moved(session.id, sentence))
+
+    def undo(self) -> None:
+        """Undo the last exchange."""
+        self._queue.run(self, self.Undone, lambda talk, _: talk.undo())
+
+    def on_commands_undone(self, event: Undone) -> None:
+        event.stop()
+        self.post_message(self.Rewound(f"{plural(event.value, 'message')} undone."))
+
+    def resume(self, name: str) -> None:
+        """Find the session that the user names, and continue it."""
+        self.access.ask(self, self.Found, lambda store, _: store.sessions.find_to_resume(name))
+
+    def on_commands_found(self, event: Found) -> None:
+        event.stop()
+        if not event.stale:
+            self.post_message(self.Resumed(event.value.id))
+
+    def export(self, session_id: str | None, name: str) -> None:
+        """Export the session; the file extension sets the format."""
+        if session_id is None:
+            self.post_message(Notice("There is nothing to export yet."))
+            return
+        path = Path(name or f"{session_id}.md").expanduser()
+        fmt = {".md": "markdown", ".html": "html"}.get(path.suffix.lower(), "jsonl")
+
+        def write(store: Store, stopped: Stopped) -> str:
+            store.transfer.export_file(path, fmt, [session_id])
+            return f"Exported to {path.absolute()}."
+
+        self.access.ask(self, self.Told, write)
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """A command as typed."""
-
-    name: str
-    rest: str
+def _named(title: str | None) -> str:
+    return f"The title is “{title}”." if title else "No title yet. Set one with /title NAME."
 
 
-def parse(text: str) -> Spoken | None:
-    """Return the command in a text; None for a message. InvalidInput for an unknown command.
-
-    A text of several lines, or one that starts with a path, is a message.
-    """
-    stripped = text.strip()
-    if not stripped.startswith("/") or "\n" in stripped:
-        return None
-    name, _, rest = stripped[1:].partition(" ")
-    wanted = ALIASES.get(name.lower(), name.lower())
-    if wanted in BY_NAME:
-        return Spoken(wanted, rest.strip())
-    if "/" in name or not name:
-        return None
-    near = difflib.get_close_matches(wanted, BY_NAME, n=1)
-    hint = f"Did you mean /{near[0]}?" if near else "/help shows all commands."
-    raise InvalidInput(f"Unknown command /{name}. {hint}")
-
-
-def matching(text: str) -> list[Command]:
-    """Return the commands that start with the typed text."""
-    if not text.startswith("/") or " " in text or "\n" in text:
-        return []
-    return [command for command in COMMANDS if command.name.startswith(text[1:].lower())]
-
-
-def help_text() -> str:
-    """Return the commands and keys, for /help."""
-    lines = [command.usage.ljust(20) + command.about for command in COMMANDS]
-    return "\n".join([*lines, "", KEYS])
+def _queued(talk: Conversation, name: str) -> str:
+    """Set or show the title of a session that has not started."""
+    if not name:
+        return _named(talk.title())
+    return f"The title will be “{talk.set_title(name)}” once the session starts."

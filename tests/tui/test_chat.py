@@ -16,7 +16,7 @@ from hermes_store.records.message import Message
 from hermes_store.records.session import Session
 from hermes_store.sessions.api import Messages
 from hermes_tui.browse.screen import BrowseScreen
-from hermes_tui.chat.talk_pane import TalkPane
+from hermes_tui.chat.conversation_pane import ConversationPane
 from hermes_tui.demo.model_server import DemoServer
 from tests.conversation.talking import asked_by_chat, talk
 from tests.conversation.trouble import TroubleServer, refuses, stalls
@@ -149,7 +149,7 @@ def test_answer_never_goes_blank(
 ) -> None:
     asked: list[tuple[int, ...]] = []
     monkeypatch.setattr(
-        TalkPane, "on_messages_wanted", lambda screen, event: asked.append(event.ids)
+        ConversationPane, "on_messages_wanted", lambda screen, event: asked.append(event.ids)
     )
 
     async def script(pilot: Pilot[Any]) -> None:

@@ -84,7 +84,7 @@ class Heard:
             return draft
 
 
-class TalkPane(Vertical):
+class ConversationPane(Vertical):
     """Shows the current session of the chat."""
 
     recap_box = query_one("#chat-recap", VerticalScroll)
@@ -152,7 +152,7 @@ class TalkPane(Vertical):
 
         self.access.ask(self, self.SessionRead, read)
 
-    def on_talk_pane_session_read(self, event: SessionRead) -> None:
+    def on_conversation_pane_session_read(self, event: SessionRead) -> None:
         event.stop()
         if event.stale:
             return
@@ -180,7 +180,7 @@ class TalkPane(Vertical):
             self, self.MessagesRead, lambda store, _: store.messages.by_id(ids), exclusive=False
         )
 
-    def on_talk_pane_messages_read(self, event: MessagesRead) -> None:
+    def on_conversation_pane_messages_read(self, event: MessagesRead) -> None:
         event.stop()
         self.transcript.provide(event.value)
 
@@ -256,7 +256,7 @@ class TalkPane(Vertical):
                 lambda store, _: store.transcripts.page_end(session_id, known),
             )
 
-    def on_talk_pane_grown(self, event: Grown) -> None:
+    def on_conversation_pane_grown(self, event: Grown) -> None:
         """Show the stored messages, and the draft below them."""
         event.stop()
         if event.stale:
