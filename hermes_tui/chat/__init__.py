@@ -1,1 +1,1 @@
-"""The chat: its screen, the turn loop and the model."""
+"""The built-in chat: its screen, turn loop and model client."""

@@ -1,6 +1,6 @@
-"""Titles that come by themselves: after the first exchange, beside the chat, once per session.
+"""Automatic titles: found in the background after the first exchange, once per session.
 
-A title is a nicety. Whatever goes wrong here becomes a line in the log and nothing else.
+A title is optional, so any failure here is only logged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OnTitle = Callable[[str], None]
 
 
 class AutoTitle:
-    """Finds titles with the auxiliary model."""
+    """Asks the auxiliary model for titles."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -37,10 +37,9 @@ class AutoTitle:
         answer_text: str,
         on_title: OnTitle | None = None,
     ) -> bool:
-        """Begin to find a title; tell whether it was the first time for this session.
+        """Start finding a title; return False if this session was tried before.
 
-        The store that the factory makes is used and closed in the background thread, where
-        `on_title` is called too.
+        The background thread makes the store, closes it, and calls `on_title`.
         """
         with self._lock:
             if session_id in self._tried:
@@ -57,7 +56,7 @@ class AutoTitle:
         return True
 
     def wait(self, seconds: float) -> bool:
-        """Wait until all titles are found or given up; tell whether that is so."""
+        """Wait for all pending titles; return whether none is pending any more."""
         deadline = time.monotonic() + seconds
         with self._lock:
             threads = list(self._threads)
@@ -79,8 +78,8 @@ class AutoTitle:
                 on_title(title)
         except StoreError as error:
             log.info("No title for %s: %s", session_id, error)
-        # The last resort of a thread: what passes here would be printed across the screen. It
-        # can be anything that the callback of a screen raises that closed meanwhile.
+        # Anything uncaught would be printed across the screen, and the callback of a screen that
+        # was closed meanwhile can raise anything.
         except Exception:
             log.warning("No title for %s", session_id, exc_info=True)
 
@@ -91,7 +90,7 @@ class AutoTitle:
         user_text: str,
         answer_text: str,
     ) -> str | None:
-        """Return the title that was given to the session, None if it got none from here."""
+        """Return the new title of the session, None if it was not titled here."""
         with store_factory() as store:
             if store.sessions.get(session_id).title:
                 return None

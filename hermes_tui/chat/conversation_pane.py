@@ -1,4 +1,4 @@
-"""The talk pane: the recap or the whole conversation, and an answer that is still coming."""
+"""The talk pane: the recap or the whole conversation, and the answer that is coming."""
 
 from __future__ import annotations
 
@@ -26,55 +26,55 @@ from hermes_tui.transcript.view import Transcript
 from hermes_tui.widgets.notice import Notice
 
 FRAMES = 1 / 12
-"""How often a growing answer is drawn; more often only costs."""
+"""Seconds between redraws of a growing answer."""
 
 Page = tuple[Outline, list[Message]]
-"""A conversation, and those messages at its end that are not on screen yet."""
+"""A conversation, and the messages at its end that are not on screen yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What has come of an answer since the last look."""
+    """A snapshot of an answer that is coming."""
 
     text: str
     reasoning: str
     note: str
     stored: bool
-    """Whether something was written to the database."""
+    """Whether a message was written to the database since the last snapshot."""
 
 
 class Heard:
-    """What has come of an answer so far; written by the thread that asks, read by the screen."""
+    """The answer so far; written by the thread that asks, read by the screen."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._text = self._reasoning = self._note = ""
         self._changed = self._stored = False
         self.session_id: str | None = None
-        """The session that was written to; None while nothing was."""
+        """The session that was written to; None until then."""
 
     def piece(self, delta: Delta) -> None:
-        """Take a piece of the answer."""
+        """Add a piece of the answer."""
         with self._lock:
             self._text += delta.text
             self._reasoning += delta.reasoning
             self._changed = True
 
     def saved(self, session_id: str) -> None:
-        """Hear that something was written: what came so far is in the database now."""
+        """Drop the draft, because the database has it now."""
         with self._lock:
             self._text = self._reasoning = ""
             self._stored = self._changed = True
             self.session_id = session_id
 
     def looking_up(self, question: str) -> None:
-        """Hear that the model looks for something."""
+        """Note that the model is searching."""
         with self._lock:
-            self._note = f"looking for “{question}” in earlier conversations"
+            self._note = f"searching earlier conversations for “{question}”"
             self._changed = True
 
     def take(self) -> Draft | None:
-        """Return what there is, if anything changed since the last time."""
+        """Return a snapshot, or None if nothing changed since the last one."""
         with self._lock:
             if not self._changed:
                 return None
@@ -84,7 +84,7 @@ class Heard:
 
 
 class ConversationPane(Vertical):
-    """Shows the session that is talked in."""
+    """Shows the current session of the chat."""
 
     recap_box = query_one("#chat-recap", VerticalScroll)
     transcript = query_one(Transcript)
@@ -95,19 +95,19 @@ class ConversationPane(Vertical):
 
         session: Session
         said: list[str]
-        """What the person said in it, the oldest first."""
+        """The messages of the user, oldest first."""
 
     @dataclass
     class Remark(TextualMessage):
-        """What goes on while an answer is coming; nothing where the answer itself says it."""
+        """What happens while an answer is coming; empty once its text is visible."""
 
         text: str
 
     class SessionRead(Answer[tuple[Session, Recap, Page, bool]]):
-        """A session, its recap and its end, and whether the recap is to be shown."""
+        """A session, its recap, its last page, and whether to show the recap."""
 
     class MessagesRead(Answer[list[Message]]):
-        """Messages that came into sight."""
+        """Messages that scrolled into view."""
 
     class Grown(Answer[Page]):
         """The end of the conversation."""
@@ -122,20 +122,18 @@ class ConversationPane(Vertical):
         self._draft: Message | None = None
 
     def compose(self) -> ComposeResult:
-        """Make the recap and the conversation, which take turns."""
         with VerticalScroll(id="chat-recap", can_focus=False) as box:
             box.border_title = "Previous conversation"
             yield Static("", id="chat-recap-text", markup=False)
         yield Transcript(id="chat-transcript")
 
     def on_mount(self) -> None:
-        """Draw answers, once there are any."""
         self._drawing = self.set_interval(FRAMES, self._draw, pause=True)
 
     # -- the session -----------------------------------------------------------------------
 
     def show(self, session_id: str | None, *, recap: bool) -> None:
-        """Show a session: its recap, or all of it; None for one that has not begun."""
+        """Show a session: its recap, or all of it; None for one that has not started."""
         self._session_id = session_id
         self.recap_box.display = False
         if session_id is None:
@@ -154,7 +152,6 @@ class ConversationPane(Vertical):
         self.access.ask(self, self.SessionRead, read)
 
     def on_conversation_pane_session_read(self, event: SessionRead) -> None:
-        """Show a session."""
         event.stop()
         if event.stale:
             return
@@ -171,13 +168,11 @@ class ConversationPane(Vertical):
         self.transcript.show(*page, matches=array("q"), spans=None, focus=None)
 
     def on_failed(self, event: Failed) -> None:
-        """Say what could not be read."""
         event.stop()
         if not event.stale:
             self.post_message(Notice(str(event.error), error=True))
 
     def on_transcript_messages_wanted(self, event: Transcript.MessagesWanted) -> None:
-        """Read messages that came into sight."""
         event.stop()
         ids = event.ids
         self.access.ask(
@@ -185,17 +180,16 @@ class ConversationPane(Vertical):
         )
 
     def on_conversation_pane_messages_read(self, event: MessagesRead) -> None:
-        """Show messages that came into sight."""
         event.stop()
         self.transcript.provide(event.value)
 
     def toggle_recap(self) -> None:
-        """Show the recap instead of the conversation, or the other way round."""
+        """Switch between the recap and the conversation."""
         self.recap_box.display = not self.recap_box.display and self._session_id is not None
         self.transcript.display = not self.recap_box.display
 
     def scroll_page(self, direction: int) -> None:
-        """Scroll what was said."""
+        """Scroll the recap or the conversation, whichever is visible."""
         if self.recap_box.display:
             self.recap_box.scroll_relative(y=direction * 10, animate=False)
         elif direction < 0:
@@ -206,7 +200,7 @@ class ConversationPane(Vertical):
     # -- an answer -------------------------------------------------------------------------
 
     def listen(self) -> Heard:
-        """Get ready for an answer, and return what hears it."""
+        """Prepare for an answer, and return its listener."""
         self.recap_box.display = False
         self.transcript.display = True
         self.transcript.to_end()
@@ -216,7 +210,6 @@ class ConversationPane(Vertical):
         return self._heard
 
     def _draw(self) -> None:
-        """Show what has come since the last time, and tell what goes on."""
         draft = self._show_draft()
         if draft is None:
             return
@@ -246,7 +239,7 @@ class ConversationPane(Vertical):
         return draft
 
     def settle(self) -> None:
-        """Show what is stored now that the answer is over."""
+        """Show the stored messages once the answer has ended."""
         if self._drawing is not None:
             self._drawing.pause()
         self._show_draft()
@@ -263,7 +256,7 @@ class ConversationPane(Vertical):
             )
 
     def on_conversation_pane_grown(self, event: Grown) -> None:
-        """Show what was stored, and below it what is still coming."""
+        """Show the stored messages, and the draft below them."""
         event.stop()
         if event.stale:
             return

@@ -1,4 +1,4 @@
-"""One conversation, and the queue through which everything that touches it goes.
+"""A conversation, and the queue for everything that touches it.
 
 Two turns never run at once, and nothing is written on the event loop.
 """
@@ -15,11 +15,11 @@ from hermes_tui.store_access import Access, Answer, Stopped
 
 Value = TypeVar("Value")
 Open = Callable[[str | None], Conversation]
-"""What makes a conversation, given a session to continue."""
+"""Makes a conversation; takes the session to continue."""
 
 
 class ConversationQueue:
-    """Does things with a conversation, one after another, in a thread of its own."""
+    """Runs jobs on a conversation, one at a time, in its own thread."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class ConversationQueue:
         session_id: str | None,
         on_title: Callable[[], None],
     ) -> None:
-        """`on_title` is called, from another thread, when a title was found."""
+        """`on_title` is called from another thread when a title is found."""
         self._access = access
         self._open = open_
         self._session_id = session_id
@@ -42,7 +42,7 @@ class ConversationQueue:
         answer: type[Answer[Value]],
         job: Callable[[Conversation, Stopped], Value],
     ) -> None:
-        """Do something when its turn comes, and post what comes of it to a node."""
+        """Queue a job, and post its result to a node."""
         self._access.run(
             node,
             answer,
@@ -52,14 +52,14 @@ class ConversationQueue:
         )
 
     def _made(self) -> Conversation:
-        """Return the conversation, made with the first thing that needs it."""
+        """Return the conversation; the first job makes it."""
         if self._conversation is None:
             self._conversation = self._open(self._session_id)
             self._conversation.on_title = lambda _: self._on_title()
         return self._conversation
 
     def end(self, node: DOMNode, answer: type[Answer[None]]) -> None:
-        """Close the session, if anything was said in it; it can be resumed at any time."""
+        """End the session, if a message was sent in it; it can be resumed at any time."""
         if self._conversation is not None:
             self.run(node, answer, lambda talk, _: talk.end("cli_close"))
 
@@ -70,7 +70,7 @@ class ConversationQueue:
             self._queue.submit(lambda: self._made().move_to(session_id))
 
     def close(self) -> None:
-        """Give back what the conversation holds, once everything is written."""
+        """Close the conversation once everything is written."""
         if self._conversation is not None:
             self._queue.submit(self._conversation.close)
         self._queue.close()

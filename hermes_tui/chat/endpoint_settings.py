@@ -1,4 +1,4 @@
-"""Where the model is and how to be let in: settings and environment -> an Endpoint.
+"""Finds the server, model and key in the settings and the environment.
 
 Keys come from the environment or from the .env file of the home folder, where Hermes Agent
 keeps its own; they are never part of config.yaml, and no message shows one.
@@ -24,13 +24,13 @@ OPENAI = "https://api.openai.com/v1"
 _KEYS = {"HERMES_API_KEY": OPENROUTER, "OPENROUTER_API_KEY": OPENROUTER, "OPENAI_API_KEY": OPENAI}
 _ENV_FILE = ".env"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
-# Local servers want no key, but the protocol has a place that must not be empty.
+# Local servers need no key, but the client requires one.
 _NO_KEY_NEEDED = "not-needed"
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server and the models to use there."""
+    """A server, the models to use there, and the key."""
 
     base_url: str
     model: str
@@ -42,17 +42,17 @@ class Endpoint:
 
     @property
     def place(self) -> str:
-        """The server's name for messages, without anything secret that the address may hold."""
+        """The name of the server for messages, without secrets from the address."""
         parts = urlsplit(self.base_url)
         host = parts.hostname or self.base_url
         return f"{host}:{parts.port}" if parts.port else host
 
 
 def environment(home: Path | None = None) -> Mapping[str, str]:
-    """Return the variables of this process, and beneath them those of the home's .env file."""
+    """Return the environment variables and, where unset, those of the home folder's .env file."""
     from dotenv import dotenv_values
 
-    # A line that means nothing is passed over; a warning would land in the middle of a screen.
+    # Invalid lines are skipped; a warning would be printed across the screen.
     logging.getLogger("dotenv").addHandler(logging.NullHandler())
     try:
         found = dotenv_values((home or hermes_home()) / _ENV_FILE, interpolate=False)
@@ -63,12 +63,12 @@ def environment(home: Path | None = None) -> Mapping[str, str]:
 
 
 def endpoint(config: Config, environment: Mapping[str, str]) -> Endpoint:
-    """Return where the model is; NotReady or NoKey if the settings leave it open."""
+    """Return the endpoint; raise NotReady or NoKey if a setting is missing."""
     wanted = config.model
     model = _filled_in("model.default", wanted.default, environment)
     if not model:
         raise NotReady(
-            "No model is set. Name one in config.yaml, for example "
+            "No model is set. Set one in config.yaml, for example "
             "'model: {default: anthropic/claude-sonnet-4.5}'."
         )
     given = _filled_in("model.base_url", wanted.base_url, environment)
@@ -88,45 +88,45 @@ def endpoint(config: Config, environment: Mapping[str, str]) -> Endpoint:
 def _filled_in(setting: str, text: str, environment: Mapping[str, str]) -> str:
     for name in _VARIABLE.findall(text):
         if name not in environment:
-            raise NotReady(f"{setting} names ${{{name}}}, which is not set. Set that variable.")
+            raise NotReady(f"{setting} uses ${{{name}}}, which is not set. Set that variable.")
     return _VARIABLE.sub(lambda found: environment[found[1]], text).strip()
 
 
 def _checked(address: str) -> str:
-    trouble = f"model.base_url is '{address}', which is no address of a server"
+    trouble = f"model.base_url is '{address}', which is not a server address"
     try:
         parts = urlsplit(address)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         usable = False
     if not usable:
-        raise NotReady(f"{trouble}. Give one such as {OPENAI}.")
+        raise NotReady(f"{trouble}. Use one such as {OPENAI}.")
     return address.rstrip("/")
 
 
 def _key(key_env: str, base_url: str, environment: Mapping[str, str]) -> tuple[str, str]:
-    """Return the key and the server that such a key is for."""
+    """Return the key and the server it is for."""
     names = _names(key_env, base_url)
     for name in names:
         key = environment.get(name, "").strip()
         if key:
-            # A letter that no header can hold, most often a dash or quote from a web page.
+            # A header cannot hold these; most often a dash or quote copied from a web page.
             if not key.isascii() or not key.isprintable():
-                raise NoKey(f"The key in {name} holds characters no key has. Copy it once more.")
+                raise NoKey(f"The key in {name} has invalid characters. Copy it again.")
             return key, _KEYS.get(name, OPENROUTER)
     if base_url and _is_near(base_url):
         return _NO_KEY_NEEDED, base_url
     raise NoKey(
         f"There is no key for the model: {' and '.join(names)} "
         f"{'are' if len(names) > 1 else 'is'} not set. Set one in the environment or in the .env "
-        "file of the home folder, or name another variable as model.key_env in config.yaml."
+        "file of the home folder, or set model.key_env in config.yaml to another variable."
     )
 
 
 def _names(key_env: str, base_url: str) -> tuple[str, ...]:
     """Return the variables that may hold the key, best first.
 
-    A key for one of the two known services is not handed to the other.
+    A key for one of the two known services is never sent to the other.
     """
     host = urlsplit(base_url).hostname or ""
     usual = ["HERMES_API_KEY"]
@@ -143,7 +143,7 @@ def _belongs(host: str, service: str) -> bool:
 
 
 def _is_near(base_url: str) -> bool:
-    """Tell whether a server is on this machine or in the local network."""
+    """Return whether a server is on this machine or in the local network."""
     host = urlsplit(base_url).hostname or ""
     try:
         address = ipaddress.ip_address(host)

@@ -1,7 +1,6 @@
-"""What the client library reports, as the errors of this project.
+"""Translates errors of the client library into errors of this project.
 
-Servers that speak the protocol agree on the numbers and on little else, so beside the number
-the words of a refusal are looked at.
+Servers agree on the status codes and on little else, so the error text is examined, too.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _NO_CREDIT = re.compile(
 
 
 def translated(error: openai.OpenAIError, endpoint: Endpoint, model: str) -> ChatError:
-    """Return an error of the client library as one of ours."""
+    """Return the ChatError for an error of the client library."""
     import openai
 
     if isinstance(error, openai.APITimeoutError):
@@ -48,33 +47,33 @@ def translated(error: openai.OpenAIError, endpoint: Endpoint, model: str) -> Cha
     if isinstance(error, openai.APIStatusError):
         waiting = _retry_after(error.response.headers)
         return _refused(error.status_code, words, endpoint, model, waiting)
-    # An error in the midst of a stream has no status of its own, but often a number as its code.
+    # An error within a stream has no status, but often a status as its code.
     code = getattr(error, "code", None)
     status = int(code) if isinstance(code, str) and code.isdecimal() else 0
     if 400 <= status < 600 or _TOO_LONG.search(words) or _NO_MODEL.search(words):
         return _refused(status, words, endpoint, model, None)
-    return errors.BadAnswer(f"{endpoint.place} broke the answer off: {words}. Ask again.")
+    return errors.BadAnswer(f"{endpoint.place} broke off the answer: {words}. Try again.")
 
 
 def timed_out(endpoint: Endpoint, seconds: float | None = None) -> errors.TimedOut:
-    """Return the error for a server that says nothing."""
+    """Return the error for a server that does not respond."""
     waited = endpoint.timeout if seconds is None else seconds
     unit = "second" if waited == 1 else "seconds"
     return errors.TimedOut(
-        f"{endpoint.place} said nothing for {waited:g} {unit}. Ask again, or set model.timeout "
-        "higher in config.yaml."
+        f"{endpoint.place} did not respond for {waited:g} {unit}. Try again, or raise "
+        "model.timeout in config.yaml."
     )
 
 
 def _connection(error: openai.APIConnectionError, endpoint: Endpoint) -> ChatError:
-    """Tell a connection that never came about from one that broke; the cause's name says which."""
+    """Tell a failed connection from a broken one, by the name of the cause."""
     cause = error.__cause__ or error
     reason = _shown(str(cause), endpoint) or type(cause).__name__
     if type(cause).__name__ == "DecodingError":
         return garbled(endpoint)
     if type(cause).__name__ in ("ReadError", "RemoteProtocolError", "EndOfStream", "WriteError"):
         return errors.Dropped(
-            f"The connection to {endpoint.place} broke off: {reason}. Ask again; if it keeps "
+            f"The connection to {endpoint.place} broke off: {reason}. Try again; if it keeps "
             "happening, check model.base_url in config.yaml."
         )
     return errors.Unreachable(
@@ -84,9 +83,9 @@ def _connection(error: openai.APIConnectionError, endpoint: Endpoint) -> ChatErr
 
 
 def garbled(endpoint: Endpoint) -> errors.BadAnswer:
-    """Return the error for a stream that cannot be understood."""
+    """Return the error for a malformed answer."""
     return errors.BadAnswer(
-        f"{endpoint.place} sent something that cannot be understood. Ask again; if it keeps "
+        f"{endpoint.place} sent an invalid answer. Try again; if it keeps "
         "happening, check model.base_url in config.yaml."
     )
 
@@ -98,29 +97,28 @@ def _refused(
     if status in (0, 400, 413, 422) and _TOO_LONG.search(words):
         return errors.TooLong(
             f"The conversation is too long for {model}: {words}. Shorten it with /compress, "
-            "or begin a new one with /new."
+            "or start a new one with /new."
         )
     if status == 404 or (status in (0, 400, 403, 422) and _NO_MODEL.search(words)):
         return errors.UnknownModel(
-            f"{place} knows no model '{model}'{number}: {words}. Check model.default and "
+            f"{place} has no model '{model}'{number}: {words}. Check model.default and "
             "model.base_url in config.yaml."
         )
     if status in (401, 403):
         return errors.NotAuthorised(
-            f"{place} does not take the key{number}: {words}. Check the key and what it may be "
-            "used for."
+            f"{place} rejected the key{number}: {words}. Check the key and its permissions."
         )
     if status == 402 or (status == 429 and _NO_CREDIT.search(words)):
-        return OutOfCredit(f"The account at {place} has no credit left{number}: {words}. Add some.")
+        return OutOfCredit(f"The account at {place} is out of credit{number}: {words}. Add some.")
     if status == 429:
         when = "in a moment" if waiting is None else f"in {max(1, round(waiting))} seconds"
         return errors.RateLimited(
-            f"{place} gets too many requests{number}: {words}. Ask again {when}.",
+            f"{place} received too many requests{number}: {words}. Try again {when}.",
             retry_after=waiting,
         )
     if status >= 500 or status == 408:
         return errors.ServerTrouble(
-            f"{place} has trouble{number}: {words}. Ask again later.", retry_after=waiting
+            f"{place} failed{number}: {words}. Try again later.", retry_after=waiting
         )
     return ChatError(
         f"{place} refused the request{number}: {words}. Check the model section of config.yaml."
@@ -128,13 +126,13 @@ def _refused(
 
 
 class OutOfCredit(errors.RateLimited):
-    """Waiting does not help against this one."""
+    """No credit left; waiting does not help."""
 
     passing = False
 
 
 def _words(error: openai.OpenAIError, endpoint: Endpoint) -> str:
-    """Return what a server says about its refusal, with the code that some give."""
+    """Return the error text of a server, with its code, if any."""
     body = getattr(error, "body", None)
     said = body.get("message") if isinstance(body, Mapping) else None
     if not isinstance(said, str) and isinstance(body, Mapping):
@@ -147,13 +145,13 @@ def _words(error: openai.OpenAIError, endpoint: Endpoint) -> str:
 
 
 def _shown(words: str, endpoint: Endpoint) -> str:
-    """Return a server's words for a person: one short line without the key."""
+    """Return the text of a server as one short line without the key."""
     line = one_line(clean(words.replace(endpoint.key, "…")))
     return shorten(line, _WORDS).rstrip(".")
 
 
 def _retry_after(headers: Any) -> float | None:
-    """Return how many seconds a server asks to wait; it may name a moment instead."""
+    """Return how many seconds a server asks to wait; the header may hold a date instead."""
     text = str(headers.get("retry-after") or "").strip()
     try:
         return max(0.0, float(text))

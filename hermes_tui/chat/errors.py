@@ -1,19 +1,19 @@
-"""What can go wrong between a chat and its model, as sentences for a person.
+"""Errors between a chat and its model; their messages are for the user.
 
     StoreError
     └── ChatError
-        ├── NotReady           no model, a bad address, the package is not installed
+        ├── NotReady           no model, a bad address, or the package is not installed
         │   └── NoKey
         ├── NotAuthorised      401, 403
-        ├── UnknownModel       404, or the server knows no such model
+        ├── UnknownModel       404, or the server has no such model
         ├── RateLimited        429, or no credit left
         ├── Unreachable        refused, no such host, no network
         ├── TimedOut
-        ├── BadAnswer          garbage, a malformed stream, one that broke off
-        ├── TooLong            more than the model can take in
+        ├── BadAnswer          malformed, or broke off
+        ├── TooLong            longer than the model's context
         └── ServerTrouble      5xx
 
-An error that ends an answer carries what had come of it as `partial`.
+An error that ends an answer has the part received before it as `partial`.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
 
 
 class ChatError(StoreError):
-    """Base of everything below; also raised itself for a request that a server refuses."""
+    """Base of the errors below; raised itself when a server refuses a request."""
 
     passing: ClassVar[bool] = False
-    """Whether the same request may well succeed a little later."""
+    """Whether the same request may succeed a little later."""
 
     def __init__(
         self, sentence: str, *, partial: Reply | None = None, retry_after: float | None = None
     ) -> None:
         super().__init__(sentence)
         self.partial = partial
-        """What had come of the answer, if anything had."""
+        """The part of the answer received before the error, if any."""
         self.retry_after = retry_after
-        """How many seconds the server asks to wait, if it says so."""
+        """How many seconds the server asks to wait, if it does."""
 
 
 class NotReady(ChatError):
-    """Something is missing before any request can be sent."""
+    """A setting or package is missing, so that no request can be sent."""
 
 
 class NoKey(NotReady):
-    """No key was found for the model's server."""
+    """No key was found for the server."""
 
 
 class NotAuthorised(ChatError):
-    """The server does not take the key."""
+    """The server rejected the key."""
 
 
 class UnknownModel(ChatError):
@@ -65,17 +65,17 @@ class RateLimited(ChatError):
 
 
 class Unreachable(ChatError):
-    """No connection to the server comes about."""
+    """The server cannot be reached."""
 
     passing = True
 
 
 class TimedOut(ChatError):
-    """The server said nothing for too long."""
+    """The server did not respond in time."""
 
 
 class BadAnswer(ChatError):
-    """The answer cannot be understood or broke off."""
+    """The answer is malformed or broke off."""
 
 
 class Dropped(BadAnswer):
@@ -85,7 +85,7 @@ class Dropped(BadAnswer):
 
 
 class TooLong(ChatError):
-    """The conversation is longer than the model can take in."""
+    """The conversation is longer than the context of the model."""
 
 
 class ServerTrouble(ChatError):

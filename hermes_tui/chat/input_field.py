@@ -1,4 +1,4 @@
-"""The field of a chat: several lines, Enter sends, earlier texts come back with Up."""
+"""The input field of a chat: several lines, Enter sends, Up recalls earlier messages."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from textual.widgets import TextArea
 
 
 class Prompt(TextArea):
-    """Text to say.
+    """The message to send.
 
     | Key | What it does |
     |---|---|
-    | Enter | say it |
-    | Shift+Enter, Ctrl+J, Alt+Enter | a new line |
-    | Up, Down | earlier texts, at the first and last line |
+    | Enter | send |
+    | Shift+Enter, Ctrl+J, Alt+Enter | new line |
+    | Up, Down | earlier messages, at the first and last line |
     | Tab | complete a command |
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "say", show=False),
+        Binding("enter", "submit", "send", show=False),
         Binding("shift+enter,ctrl+j,alt+enter", "new_line", "new line", show=False),
         Binding("up", "earlier", "earlier", show=False),
         Binding("down", "later", "later", show=False),
@@ -33,13 +33,13 @@ class Prompt(TextArea):
 
     @dataclass
     class Submitted(Message):
-        """A text is to be said."""
+        """The user sent a message."""
 
         text: str
 
     @dataclass
     class Completed(Message):
-        """The person wants the beginning of a command completed."""
+        """The user asked to complete a command."""
 
         text: str
 
@@ -50,23 +50,22 @@ class Prompt(TextArea):
         self._draft = ""
 
     async def on_key(self, event: events.Key) -> None:
-        # Enter is left to its binding, which unlike one with priority waits for the letters that
-        # were typed before.
+        # Enter is left to its binding, which, unlike a priority binding, waits for the letters
+        # typed before it.
         if event.key == "enter":
             event.prevent_default()
 
     def remember(self, texts: Sequence[str]) -> None:
-        """Take texts that come back with Up, the oldest first."""
+        """Set the messages that Up recalls, oldest first."""
         self._said = list(texts)
         self._place = len(self._said)
 
     def replace_text(self, text: str) -> None:
-        """Put another text into the field, the cursor at its end."""
+        """Replace the text and put the cursor at its end."""
         self.text = text
         self.move_cursor(self.document.end)
 
     def action_submit(self) -> None:
-        """Say it."""
         text = self.text.strip()
         if text:
             self._said.append(text)
@@ -75,11 +74,10 @@ class Prompt(TextArea):
             self.post_message(self.Submitted(text))
 
     def action_new_line(self) -> None:
-        """Begin a new line."""
         self.insert("\n")
 
     def action_earlier(self) -> None:
-        """Go up a line; on the first one, bring an earlier text back."""
+        """Go up a line; from the first one, recall an earlier message."""
         if self.cursor_location[0] > 0:
             self.action_cursor_up()
         elif self._place > 0:
@@ -89,7 +87,7 @@ class Prompt(TextArea):
             self.replace_text(self._said[self._place])
 
     def action_later(self) -> None:
-        """Go down a line; on the last one, go back to later texts."""
+        """Go down a line; from the last one, recall a later message."""
         if self.cursor_location[0] < self.document.line_count - 1:
             self.action_cursor_down()
         elif self._place < len(self._said):
@@ -98,5 +96,4 @@ class Prompt(TextArea):
             self.replace_text(later)
 
     def action_complete(self) -> None:
-        """Ask for the beginning of a command to be completed."""
         self.post_message(self.Completed(self.text))

@@ -1,4 +1,4 @@
-"""The keys of the chat, for the line at the bottom."""
+"""The key hints of the chat, for the status bar."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ _KEYS: tuple[Hint, ...] = (
 
 
 def hints(*, answering: bool) -> list[Hint]:
-    """Return keys and what they do now."""
+    """Return the key hints; Esc depends on whether an answer is coming."""
     return [*_KEYS, ("Esc", "stop" if answering else "leave"), ("F1", "help")]

@@ -1,8 +1,8 @@
 """Talks to a model over the OpenAI protocol, which nearly every server speaks.
 
-Calls block, so they belong in a worker thread. Inside, each runs an event loop of its own:
-a request in one can be given up at any moment, also while nothing comes, and its connection is
-closed with it. The client library is loaded when a chat starts, not before.
+Calls block, so they belong in a worker thread. Each runs its own event loop, so that a request
+can be cancelled at any moment, even while nothing arrives, and its connection closed. The client
+library is loaded when a chat starts, not before.
 """
 
 from __future__ import annotations
@@ -71,15 +71,15 @@ AUXILIARY_SECONDS = 60.0
 AUXILIARY_TOKENS = 2_000
 CLOSE_SECONDS = 2.0
 POLL_SECONDS = 0.02
-"""How long a person waits at most until a stopped answer has ended."""
+"""How long stopping an answer takes at most."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
-# What some servers refuse although the protocol has it; the answer is worth more.
+# Part of the protocol, but some servers refuse them; an answer without them is better than none.
 _DISPENSABLE = ("stream_options", "max_tokens")
 
 
 def require_client() -> None:
     """Raise NotReady unless the client library is installed."""
-    # Only looked for: to load it takes half a second.
+    # Only searched for, because loading it takes half a second.
     if find_spec("openai") is None:
         raise NotReady(
             "The chat needs the package openai. Install it with "
@@ -96,11 +96,11 @@ class Provider:
         self._closed = threading.Event()
 
     def prepare(self) -> None:
-        """Load the client library, for a thread that has nothing else to do yet."""
+        """Load the client library ahead of the first request."""
         import openai  # noqa: F401
 
     def close(self) -> None:
-        """End all requests that are under way; further ones are refused."""
+        """Cancel all running requests and refuse further ones."""
         self._closed.set()
 
     def stream(
@@ -111,10 +111,10 @@ class Provider:
         on_delta: Callable[[Delta], None],
         cancelled: Cancelled,
     ) -> Reply:
-        """Ask for an answer, hand over its pieces as they come and return the whole.
+        """Ask for an answer, pass on its pieces as they arrive, and return all of it.
 
-        When `cancelled` says so the answer ends at once and what came of it is returned.
-        `on_delta` runs in the calling thread. A ChatError has in `partial` what came before it.
+        As soon as `cancelled` returns true, the answer ends and the part so far is returned.
+        `on_delta` runs in the calling thread. A ChatError has the part so far in `partial`.
         """
         request: dict[str, Any] = {
             "model": self.endpoint.model,
@@ -141,7 +141,7 @@ class Provider:
         seconds: float = AUXILIARY_SECONDS,
         cancelled: Cancelled = lambda: False,
     ) -> str:
-        """Return an answer in one piece, by default of the auxiliary model."""
+        """Return an answer in one piece, by default from the auxiliary model."""
         request: dict[str, Any] = {
             "model": model or self.endpoint.auxiliary_model,
             "messages": [_sendable(dict(message)) for message in messages],
@@ -149,21 +149,21 @@ class Provider:
         }
         text = self._run(self._completed(request, seconds), cancelled)
         if text is None:
-            raise ChatError("The question was given up before its answer came.")
+            raise ChatError("The request was cancelled before the answer arrived.")
         return text
 
     # -- inside the event loop -------------------------------------------------------------
 
     def _run(self, work: Coroutine[Any, Any, Result], cancelled: Cancelled) -> Result | None:
-        """Run work in an event loop of its own; None if it was given up."""
+        """Run work in its own event loop; None if it was cancelled."""
         if self._closed.is_set():
             work.close()
-            raise ChatError(f"The chat with {self.endpoint.place} is closed. Begin a new one.")
-        # Beforehand, so that a slow disk does not count as a slow server.
+            raise ChatError(f"The chat with {self.endpoint.place} is closed. Start a new one.")
+        # Before the clock starts, so that a slow disk does not count as a slow server.
         self.prepare()
-        # Not asyncio.run: that waits for threads, and one of them may hang in a name lookup.
+        # Not asyncio.run, which waits for threads; one of them may hang in a name lookup.
         loop = asyncio.new_event_loop()
-        # Its own one prints, across whatever is on the screen.
+        # The default handler prints across the screen.
         loop.set_exception_handler(lambda _, context: log.debug("%s", context.get("message")))
         try:
             return loop.run_until_complete(
@@ -183,10 +183,10 @@ class Provider:
         async def attempt(limit: asyncio.Timeout) -> Reply:
             async with self._client(request["model"]) as client:
                 opened = await client.chat.completions.create(**request)
-                # From here on the client itself counts the seconds of silence.
+                # From here on the client itself times out on silence.
                 limit.reschedule(None)
-                # Closed here and not by the end of the loop, which would close the layers of the
-                # stream in any order.
+                # Closed here, because the end of the loop would close the layers of the stream
+                # in any order.
                 async with opened:
                     async for piece in self._pieces(opened):
                         delta = assembly.add(piece)
@@ -223,9 +223,9 @@ class Provider:
         seconds: float,
         begun: Callable[[], bool],
     ) -> Result:
-        """Try until it works, the trouble is not a passing one, or the time is over.
+        """Retry until it works, the error is permanent, or the time is up.
 
-        Once an answer has begun there is no other try: it would be shown twice.
+        An answer that has begun is never retried, because it would be shown twice.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
@@ -235,7 +235,7 @@ class Provider:
                 async with asyncio.timeout_at(deadline) as limit:
                     return await attempt(limit)
             except TimeoutError as error:
-                # What an earlier try was told says more than that time is over.
+                # The error of an earlier attempt says more than a timeout.
                 raise seen or timed_out(self.endpoint, seconds) from error
             except ChatError as error:
                 if begun():
@@ -252,7 +252,7 @@ class Provider:
 
     @asynccontextmanager
     async def _client(self, model: str) -> AsyncIterator[openai.AsyncOpenAI]:
-        """Give a client for one request and turn its errors into ours."""
+        """Yield a client for one request, and translate its errors."""
         import openai
 
         where = self.endpoint
@@ -269,7 +269,7 @@ class Provider:
                 raise translated(error, where, model) from error
 
     async def _pieces(self, opened: Any) -> AsyncIterator[Any]:
-        """Yield the pieces of a stream; whatever cannot be read as one ends it."""
+        """Yield the pieces of a stream; raise BadAnswer for one that cannot be parsed."""
         pieces = aiter(opened)
         while True:
             try:
@@ -281,11 +281,11 @@ class Provider:
             yield piece
 
     def _refuse_fragment(self, opened: Any, assembly: Assembly) -> None:
-        """Refuse a stream that ended in good order without saying that the answer is whole."""
+        """Raise BadAnswer for a stream that ended cleanly, but without a finish reason."""
         if assembly.finish_reason:
             return
         if assembly.begun:
-            raise BadAnswer(f"The answer of {self.endpoint.place} broke off. Ask again.")
+            raise BadAnswer(f"The answer from {self.endpoint.place} broke off. Try again.")
         kind = str(opened.response.headers.get("content-type") or "nothing").partition(";")[0]
         raise BadAnswer(
             f"{self.endpoint.place} sent {clean(kind)} instead of an answer. Check model.base_url "
@@ -294,7 +294,7 @@ class Provider:
 
 
 async def _watched(work: Coroutine[Any, Any, Result], cancelled: Cancelled) -> Result | None:
-    """Wait for work and give it up as soon as that is wanted."""
+    """Wait for work, and cancel it as soon as asked."""
     task = asyncio.ensure_future(work)
     try:
         while not task.done():
@@ -306,19 +306,19 @@ async def _watched(work: Coroutine[Any, Any, Result], cancelled: Cancelled) -> R
             task.cancel()
             await asyncio.wait({task}, timeout=CLOSE_SECONDS)
             if task.done() and not task.cancelled():
-                task.exception()  # looked at, so that nobody is told of it later
+                task.exception()  # retrieved, so that asyncio does not report it later
     return None if task.cancelled() else task.result()
 
 
 def _pause(error: ChatError, number: int) -> float:
-    """Return how long to wait before the next try; longer each time, and never all at once."""
+    """Return the pause before the next attempt: longer each time, with some jitter."""
     if error.retry_after is not None:
         return error.retry_after
     return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**number) * random.uniform(0.75, 1.25)
 
 
 def _lessened(request: dict[str, Any], error: ChatError) -> bool:
-    """Take out of a request what a server has just refused by name; tell whether that was so."""
+    """Remove from a request what the server refused by name; return whether there was any."""
     if type(error) is not ChatError:
         return False
     refused = [name for name in _DISPENSABLE if name in request and name in str(error)]

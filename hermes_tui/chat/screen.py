@@ -1,7 +1,7 @@
-"""The chat screen: talking, slash commands, titles, compression, and leaving.
+"""The chat screen: sending, slash commands, titles, compression and leaving.
 
 Everything that touches the conversation goes through one queue, so that two turns never run at
-once; nothing is written on the event loop.
+once, and nothing is written on the event loop.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from hermes_tui.widgets.notice import Notice
 from hermes_tui.widgets.status_bar import StatusBar
 
 DURING_ANSWER = ("title", "help", "quit", "export")
-"""Commands that need not wait for the end of an answer."""
+"""Commands that work while an answer is coming."""
 
 
 class ChatScreen(Screen[Choice]):
-    """A conversation with a model, and what can be done with it."""
+    """A conversation with a model."""
 
     CSS_PATH = styles_folder() / "chat.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -63,14 +63,14 @@ class ChatScreen(Screen[Choice]):
 
     @dataclass
     class OpenBrowser(Message):
-        """A session is to be chosen in the browser."""
+        """The user wants to choose a session in the browser."""
 
         query: str
         then: Callable[[Choice | None], None]
-        """What to do with the choice."""
+        """Called with the choice."""
 
     class Prepared(Answer[None]):
-        """The model can be talked to."""
+        """The model client is loaded."""
 
     class Answered(Answer[Turn]):
         """A turn is over."""
@@ -79,7 +79,7 @@ class ChatScreen(Screen[Choice]):
         """The session, for its title."""
 
     class Ended(Answer[None]):
-        """The session was closed."""
+        """The session was ended."""
 
     def __init__(
         self, access: Access, opening: Opening, open_: Open, session_id: str | None = None
@@ -92,13 +92,12 @@ class ChatScreen(Screen[Choice]):
         self._stop = threading.Event()
         self._heard = Heard()
         self._text: str | None = None
-        """What was said and is not answered yet."""
+        """The message that is being answered."""
         self._done = threading.Event()
-        """Set while no answer is under way."""
+        """Set while no answer is coming."""
         self._done.set()
 
     def compose(self) -> ComposeResult:
-        """Lay out header, conversation, remarks, field and key line."""
         yield Static("", id="chat-header", markup=False)
         yield ConversationPane(self.access, self.opening)
         yield Commands(self.access, self._queue)
@@ -108,16 +107,15 @@ class ChatScreen(Screen[Choice]):
         yield StatusBar(id="status")
 
     def on_mount(self) -> None:
-        """Show where the conversation stood, and begin in the field."""
         self.prompt.focus()
         self.offers.display = False
         self.status.show(hints(answering=False))
         self._show_session(recap=True)
-        # Loading what talks to the model takes a second; not when the first text is waiting.
+        # Loading the client takes a second, so it starts before the first message.
         self._queue.run(self, self.Prepared, lambda talk, _: talk.provider.prepare())
 
     def on_failed(self, event: Failed) -> None:
-        """Say what went wrong; what was typed must not be lost."""
+        """Show the error; a message that was not saved returns to the field."""
         event.stop()
         if event.question is self.Answered:
             self._not_answered(event.error)
@@ -130,12 +128,11 @@ class ChatScreen(Screen[Choice]):
         self._show_header(None)
         self.talk.show(self.session_id, recap=recap)
         if self.session_id is None:
-            self.say("Say something. /help shows the commands, Esc leaves.")
+            self.say("Type a message. /help shows the commands, Esc leaves.")
         else:
             self.say("")
 
     def on_conversation_pane_opened(self, event: ConversationPane.Opened) -> None:
-        """Show whose session it is."""
         event.stop()
         self._show_header(event.session)
         self.prompt.remember(event.said)
@@ -158,18 +155,16 @@ class ChatScreen(Screen[Choice]):
             self.access.ask(self, self.HeaderRead, lambda store, _: store.sessions.get(session_id))
 
     def on_chat_screen_header_read(self, event: HeaderRead) -> None:
-        """Show the title as it is now."""
         event.stop()
         if not event.stale:
             self._show_header(event.value)
 
     def say(self, text: str, style: str = "$foreground-muted") -> None:
-        """Show a remark above the field; an empty one removes it."""
+        """Show a note above the field; empty text removes it."""
         self.note.update(Content.styled(clean(text), style))
         self.note.display = bool(text)
 
     def on_conversation_pane_remark(self, event: ConversationPane.Remark) -> None:
-        """Show what goes on while an answer is coming."""
         event.stop()
         self.say(event.text)
 
@@ -180,7 +175,6 @@ class ChatScreen(Screen[Choice]):
     # -- talking ---------------------------------------------------------------------------
 
     def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
-        """Say it, or do what a command says."""
         event.stop()
         try:
             spoken = slash_syntax.parse(event.text)
@@ -198,12 +192,12 @@ class ChatScreen(Screen[Choice]):
 
     def _wait_for_answer(self, text: str) -> None:
         self.prompt.replace_text(text)
-        self.say("The answer is still coming; Esc stops it.", "$warning")
+        self.say("The answer is still coming; press Esc to stop it.", "$warning")
 
     def _answer(
         self, job: Callable[[Conversation, Heard, Stopped], Turn], text: str | None
     ) -> None:
-        """Let an answer appear as it comes."""
+        """Queue a turn and show the answer as it arrives."""
         self.say("…")
         self._heard = heard = self.talk.listen()
         self._stop, self._done, self._text = threading.Event(), threading.Event(), text
@@ -220,7 +214,7 @@ class ChatScreen(Screen[Choice]):
 
     @property
     def is_answering(self) -> bool:
-        """Whether an answer is under way."""
+        """Whether an answer is coming."""
         return not self._done.is_set()
 
     def _settle(self) -> None:
@@ -230,26 +224,26 @@ class ChatScreen(Screen[Choice]):
         self.prompt.focus()
 
     def on_chat_screen_answered(self, event: Answered) -> None:
-        """Show that the answer is whole; compress when the conversation has grown too long."""
+        """Settle the answer; compress a conversation that has grown too long."""
         event.stop()
         self._settle()
-        self.say("Stopped. What came was kept." if event.value.reply.stopped else "")
+        self.say("Stopped. The partial answer is saved." if event.value.reply.stopped else "")
         self._refresh_header()
         if event.value.full:
-            self._compress("The conversation has grown long; compressing it …")
+            self._compress("The conversation is getting long; compressing it …")
 
     def _not_answered(self, error: StoreError) -> None:
         self._settle()
         said = self._text is None or self._heard.session_id is not None
         if not said and self._text is not None and not self.prompt.text:
-            # Nothing was saved yet; what was typed must not be lost.
+            # Nothing was saved, and the message must not be lost.
             self.prompt.replace_text(self._text)
         if said:
             self._refresh_header()
-        self.say(f"{error} /retry asks again." if said else str(error), "$error")
+        self.say(f"{error} /retry sends it again." if said else str(error), "$error")
 
     def stop_answer(self) -> bool:
-        """Stop the answer under way; return whether there was one."""
+        """Stop the current answer; return whether there was one."""
         answering = self.is_answering
         self._stop.set()
         return answering
@@ -257,7 +251,6 @@ class ChatScreen(Screen[Choice]):
     # -- slash commands --------------------------------------------------------------------
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Offer the commands that the text begins to name."""
         event.stop()
         found = slash_syntax.matching(self.prompt.text)
         self.offers.display = bool(found)
@@ -270,7 +263,6 @@ class ChatScreen(Screen[Choice]):
         self.offers.update(Content.assemble(*parts).rstrip())
 
     def on_prompt_completed(self, event: Prompt.Completed) -> None:
-        """Complete a command."""
         event.stop()
         found = slash_syntax.matching(event.text)
         if found:
@@ -280,11 +272,11 @@ class ChatScreen(Screen[Choice]):
     def _do(self, spoken: slash_syntax.Spoken) -> None:
         jobs: dict[str, Callable[[str], None]] = {
             "title": lambda name: self.commands.title(self.session_id, name),
-            "compress": lambda _: self._compress("summarising …"),
+            "compress": lambda _: self._compress("summarizing …"),
             "resume": self._resume,
             "sessions": lambda _: self._browse(""),
             "search": self._browse,
-            "new": lambda _: self._move(None, "A new session starts with what you say next."),
+            "new": lambda _: self._move(None, "Your next message starts a new session."),
             "branch": self.commands.branch,
             "undo": lambda _: self.commands.undo(),
             "retry": lambda _: self._retry(),
@@ -298,26 +290,22 @@ class ChatScreen(Screen[Choice]):
             jobs[spoken.name](spoken.rest)
 
     def on_commands_done(self, event: Commands.Done) -> None:
-        """Tell what a command did."""
         event.stop()
         self.say(event.text)
         self._refresh_header()
 
     def on_commands_moved(self, event: Commands.Moved) -> None:
-        """Show the session that the conversation continues in."""
         event.stop()
         self.session_id = event.session_id
         self._show_session(recap=False)
         self.say(event.text)
 
     def on_commands_rewound(self, event: Commands.Rewound) -> None:
-        """Show what is left of the session."""
         event.stop()
         self._show_session(recap=False)
         self.say(event.text)
 
     def on_commands_resumed(self, event: Commands.Resumed) -> None:
-        """Continue another session."""
         event.stop()
         self._move(event.session_id, "")
 
@@ -327,7 +315,7 @@ class ChatScreen(Screen[Choice]):
 
     def _retry(self) -> None:
         if self.session_id is None:
-            self.say("There is nothing to ask again.", "$warning")
+            self.say("There is nothing to retry.", "$warning")
         else:
             self._answer(lambda talk, heard, stop: talk.retry(heard, stop), None)
 
@@ -338,7 +326,7 @@ class ChatScreen(Screen[Choice]):
             self._browse("")
 
     def _move(self, session_id: str | None, sentence: str) -> None:
-        """Leave the session, and continue another one, or a new one."""
+        """End the session and continue another one, or a new one."""
         self._queue.end(self, self.Ended)
         self._queue.move_to(session_id)
         self.session_id = session_id
@@ -353,13 +341,12 @@ class ChatScreen(Screen[Choice]):
         self.talk.toggle_recap()
 
     def action_scroll(self, direction: int) -> None:
-        """Scroll what was said."""
         self.talk.scroll_page(direction)
 
     # -- leaving ---------------------------------------------------------------------------
 
     def action_back(self) -> None:
-        """Stop the answer; without one, leave."""
+        """Stop the answer; if none is coming, leave."""
         if self.stop_answer():
             return
         if self.offers.display:
@@ -371,7 +358,6 @@ class ChatScreen(Screen[Choice]):
             self.action_quit()
 
     def action_quit(self, code: int = 0) -> None:
-        """Leave the program."""
         self.stop_answer()
         self._queue.end(self, self.Ended)
         session_id = self.session_id
@@ -395,6 +381,6 @@ class ChatScreen(Screen[Choice]):
         return len(self.app.screen_stack) > 1
 
     def on_unmount(self) -> None:
-        """Give back what the conversation holds, once everything is written."""
+        """Stop the answer, and close the conversation once everything is written."""
         self._stop.set()
         self._queue.close()

@@ -1,4 +1,4 @@
-"""Slash commands of a chat: their names, what they take, and what they mean."""
+"""The slash commands of a chat: names, arguments and summaries."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from hermes_store.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command and how it is used."""
+    """A command and its summary."""
 
     name: str
     takes: str
-    """What may follow, for people."""
+    """Its argument, as shown to the user."""
     about: str
 
     @property
     def usage(self) -> str:
-        """How it is typed."""
+        """The command with its argument."""
         return f"/{self.name} {self.takes}".strip()
 
 
 COMMANDS = (
-    Command("title", "[name]", "show the title, or give one"),
-    Command("compress", "", "put a summary in the place of what was said long ago"),
-    Command("resume", "[name]", "go on with another session"),
+    Command("title", "[name]", "show or set the title"),
+    Command("compress", "", "replace older messages with a summary"),
+    Command("resume", "[name]", "resume another session"),
     Command("sessions", "", "open the browser"),
     Command("search", "words", "search all conversations in the browser"),
-    Command("new", "", "begin a new session"),
-    Command("branch", "[name]", "go on in a copy; this session stays as it is"),
-    Command("undo", "", "take back what you said last, and the answer"),
-    Command("retry", "", "ask for the last answer again"),
-    Command("export", "[file]", "write this conversation to a file"),
-    Command("help", "", "show the commands and keys"),
-    Command("quit", "", "leave"),
+    Command("new", "", "start a new session"),
+    Command("branch", "[name]", "continue in a copy; this session stays unchanged"),
+    Command("undo", "", "undo your last message and its answer"),
+    Command("retry", "", "ask for a new answer to your last message"),
+    Command("export", "[file]", "export this session to a file"),
+    Command("help", "", "show commands and keys"),
+    Command("quit", "", "quit Hermes"),
 )
 BY_NAME = {command.name: command for command in COMMANDS}
 KEYS = (
-    "Enter sends, Shift+Enter or Ctrl+J starts a new line, Up brings back what you said, Esc "
+    "Enter sends, Shift+Enter or Ctrl+J starts a new line, Up recalls earlier messages, Esc "
     "stops an answer or leaves, PgUp and PgDn scroll, Ctrl+T shows the recap."
 )
 ALIASES = {"exit": "quit", "q": "quit", "compact": "compress", "history": "sessions", "?": "help"}
@@ -47,16 +47,16 @@ ALIASES = {"exit": "quit", "q": "quit", "compact": "compress", "history": "sessi
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A command as it was typed."""
+    """A command as typed."""
 
     name: str
     rest: str
 
 
 def parse(text: str) -> Spoken | None:
-    """Return the command in a text; None if it is none. InvalidInput for one that is not known.
+    """Return the command in a text; None for a message. InvalidInput for an unknown command.
 
-    A text of several lines, or one that begins with a path, is something to say.
+    A text of several lines, or one that starts with a path, is a message.
     """
     stripped = text.strip()
     if not stripped.startswith("/") or "\n" in stripped:
@@ -68,18 +68,18 @@ def parse(text: str) -> Spoken | None:
     if "/" in name or not name:
         return None
     near = difflib.get_close_matches(wanted, BY_NAME, n=1)
-    hint = f"Did you mean /{near[0]}?" if near else "/help shows all."
-    raise InvalidInput(f"There is no command /{name}. {hint}")
+    hint = f"Did you mean /{near[0]}?" if near else "/help shows all commands."
+    raise InvalidInput(f"Unknown command /{name}. {hint}")
 
 
 def matching(text: str) -> list[Command]:
-    """Return the commands that a text begins to name."""
+    """Return the commands that start with the typed text."""
     if not text.startswith("/") or " " in text or "\n" in text:
         return []
     return [command for command in COMMANDS if command.name.startswith(text[1:].lower())]
 
 
 def help_text() -> str:
-    """Return all commands and keys."""
+    """Return the commands and keys, for /help."""
     lines = [command.usage.ljust(20) + command.about for command in COMMANDS]
     return "\n".join([*lines, "", KEYS])

@@ -1,7 +1,7 @@
-"""An answer of a model: the records, and putting one together from the pieces of a stream.
+"""The answer of a model, and how it is assembled from the pieces of a stream.
 
 Servers differ in what they send: pieces without choices, null instead of text, tool calls in
-fragments, figures in the last piece or nowhere. Whatever is not understood is passed over.
+fragments, token counts in the last piece or not at all. Unknown content is ignored.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool that the model wants to use; the arguments are JSON, if the model kept to it."""
+    """A tool call by the model; the arguments should be JSON, but may not be."""
 
     id: str
     name: str
@@ -21,7 +21,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How many tokens an answer took; all 0 where the server does not tell."""
+    """Token counts of an answer; all 0 if the server sends none."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -31,7 +31,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """The next piece of an answer; one of the two may be empty."""
+    """The next piece of an answer; one of the fields may be empty."""
 
     text: str
     reasoning: str
@@ -39,7 +39,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer, whole or as far as it came."""
+    """An answer, complete or partial."""
 
     text: str
     reasoning: str = ""
@@ -48,7 +48,7 @@ class Reply:
     usage: Usage = Usage()
     model: str = ""
     stopped: bool = False
-    """Whether it was ended by the person who asked."""
+    """Whether the user stopped it."""
 
 
 @dataclass(slots=True)
@@ -59,11 +59,11 @@ class _Call:
 
 
 class Assembly:
-    """Puts an answer together from the pieces of a stream."""
+    """Assembles an answer from the pieces of a stream."""
 
     def __init__(self, model: str) -> None:
         self.begun = False
-        """Whether any piece came; from then on the answer cannot be asked for again."""
+        """Whether any piece has arrived; after that, the request is not retried."""
         self.finish_reason: str | None = None
         self._model = model
         self._text: list[str] = []
@@ -73,7 +73,7 @@ class Assembly:
         self._usage = Usage()
 
     def add(self, piece: Any) -> Delta | None:
-        """Take a piece in and return what of it can be shown, if anything can."""
+        """Add a piece and return its visible part, if any."""
         self.begun = True
         self._model = _text(getattr(piece, "model", None)) or self._model
         self._usage = usage_of(getattr(piece, "usage", None)) or self._usage
@@ -97,11 +97,11 @@ class Assembly:
         call = self._call_for(_number(getattr(fragment, "index", None)),
                               _text(getattr(fragment, "id", None)))  # fmt: skip
         call.arguments += _text(getattr(function, "arguments", None))
-        # Most servers send the name once, a few send it again with every fragment.
+        # Most servers send the name once, a few with every fragment.
         call.name = call.name or _text(getattr(function, "name", None))
 
     def _call_for(self, index: int | None, call_id: str) -> _Call:
-        """Return the call that a fragment belongs to: that of its index, unless its id is new."""
+        """Return the call that a fragment continues: the one at its index, unless its id is new."""
         place = len(self._calls) - 1 if index is None else self._places.get(index, -1)
         if place >= 0:
             call = self._calls[place]
@@ -114,7 +114,7 @@ class Assembly:
         return self._calls[-1]
 
     def reply(self, *, stopped: bool = False) -> Reply:
-        """Return the answer as far as it has come."""
+        """Return the answer so far."""
         return Reply(
             "".join(self._text),
             "".join(self._reasoning),
@@ -131,7 +131,7 @@ class Assembly:
 
 
 def usage_of(usage: Any) -> Usage | None:
-    """Return the figures that a server gave, None if it gave none."""
+    """Return the token counts from a server, None if it sent none."""
     if usage is None:
         return None
     spent = getattr(usage, "completion_tokens_details", None)
@@ -145,7 +145,7 @@ def usage_of(usage: Any) -> Usage | None:
 
 
 def reasoning_of(said: Any) -> str:
-    """Return what the model thought to itself; there are two names for it."""
+    """Return the reasoning, which has one of two names."""
     return _text(getattr(said, "reasoning", None)) or _text(
         getattr(said, "reasoning_content", None)
     )

@@ -1,8 +1,7 @@
 """The turn loop of a chat.
 
-What a person says is saved before it is sent, and an answer as soon as it is whole or was
-stopped, so that a crash loses at most the answer in flight. Runs in worker threads; knows no
-screen.
+A message is saved before it is sent, and an answer as soon as it is complete or stopped, so that a
+crash loses at most the answer in flight. Runs in worker threads; knows no screen.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from hermes_tui.chat.auto_title import AutoTitle
 
 MAX_ROUNDS = 6
-"""How often an answer may ask for a tool before it has to come to an end."""
+"""Requests per turn; the last one offers no tools."""
 SOURCE = "cli"
 PROMPT = (
     "You are Hermes, a helpful assistant in a terminal. Answer in Markdown, briefly where brevity "
@@ -36,34 +35,34 @@ PROMPT = (
 
 
 class Listener(Protocol):
-    """Who hears of a turn while it goes on; called from the thread that runs it."""
+    """Follows a turn; called from the thread that runs it."""
 
     def piece(self, delta: Delta) -> None:
-        """A piece of the answer came."""
+        """A piece of the answer has arrived."""
 
     def saved(self, session_id: str) -> None:
-        """Something was written to the database."""
+        """A message was written to the database."""
 
     def looking_up(self, question: str) -> None:
-        """The model looks for something in earlier conversations."""
+        """The model is searching earlier conversations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What became of something said."""
+    """The outcome of a message."""
 
     reply: Reply
     first: bool
     """Whether this was the first exchange of the session."""
     full: bool
-    """Whether the conversation has come near the end of what the model can take in."""
+    """Whether the conversation has passed the compression threshold."""
 
 
 Stopped = Callable[[], bool]
 
 
 class Conversation:
-    """A conversation with a model, kept in a database."""
+    """A conversation with a model, stored in a database."""
 
     def __init__(
         self,
@@ -84,21 +83,21 @@ class Conversation:
         self._spoken = False
         self._titling: AutoTitle | None = None
         self.on_title: Callable[[str], None] = lambda _: None
-        """Called from another thread when a title was found."""
+        """Called from another thread when a title is found."""
 
-    # -- saying something ------------------------------------------------------------------
+    # -- sending ---------------------------------------------------------------------------
 
     def say(self, text: str, listener: Listener, stopped: Stopped) -> Turn:
-        """Say something and return the answer; both are saved as they come."""
+        """Send a message and return the answer; both are saved as they arrive."""
         self._begun()
         self._keep({"role": "user", "content": text}, listener)
         return self._turn(listener, stopped)
 
     def retry(self, listener: Listener, stopped: Stopped) -> Turn:
-        """Ask again for an answer to what was said last; what came of one is taken back."""
+        """Ask again for an answer to the last message; undo the previous answer, if any."""
         history = self.history()
         if not any(each["role"] == "user" for each in history):
-            raise InvalidInput("There is nothing to ask again yet.")
+            raise InvalidInput("There is nothing to retry yet.")
         session_id = self._begun()
         if history[-1]["role"] != "user":
             self.store.messages.undo_exchange(session_id, answer_only=True)
@@ -118,7 +117,7 @@ class Conversation:
         return Turn(reply, first, full)
 
     def _find_title(self, said: str, answer: str) -> None:
-        """Let a title be found while the conversation goes on."""
+        """Find a title in the background."""
         from hermes_tui.chat.auto_title import AutoTitle
 
         assert self.session_id is not None
@@ -132,12 +131,12 @@ class Conversation:
         )
 
     def wait_for_title(self, seconds: float) -> None:
-        """Give a title that is being found a moment, before everything is closed."""
+        """Wait a moment for a pending title before everything is closed."""
         if self._titling is not None:
             self._titling.wait(seconds)
 
     def _begun(self) -> str:
-        """Return the session, beginning one, or taking it up again, with the first thing said."""
+        """Return the session; the first message starts or reopens it."""
         if self.session_id is not None and not self._spoken:
             self.store.sessions.reopen(self.session_id)
         self._spoken = True
@@ -157,7 +156,7 @@ class Conversation:
 
     def _answered(self, listener: Listener, stopped: Stopped) -> Reply:
         for round_ in range(MAX_ROUNDS):
-            # The last round offers no tools, so that it must be an answer.
+            # The last round offers no tools, so it must end in an answer.
             tools = () if round_ == MAX_ROUNDS - 1 else (recall.TOOL,)
             try:
                 reply = self.provider.stream(
@@ -209,10 +208,10 @@ class Conversation:
             return {"error": str(error)}
         return recall.as_tool_result(found)
 
-    # -- what is sent ----------------------------------------------------------------------
+    # -- history ---------------------------------------------------------------------------
 
     def history(self) -> list[dict[str, Any]]:
-        """Return what was said in this session, in the form a model is sent."""
+        """Return the messages of this session in the form that is sent to a model."""
         if self._history is None:
             stored = self.store.messages.for_model(self.session_id) if self.session_id else []
             self._history = [_plain(message) for message in stored]
@@ -223,7 +222,7 @@ class Conversation:
         return [{"role": "system", "content": f"{PROMPT}\n\n{recall.GUIDANCE}"}, *said]
 
     def _keep_reply(self, reply: Reply, listener: Listener, reason: str | None) -> None:
-        """Keep an answer; of one that did not come to its end, what can be read."""
+        """Save an answer; of an incomplete one, only its readable text."""
         self._count(reply.usage)
         if reason is not None and not reply.text and not reply.reasoning:
             return
@@ -270,16 +269,16 @@ class Conversation:
         history.append(_plain(message))
         listener.saved(self.session_id)
 
-    # -- the rest of what a chat can do ----------------------------------------------------
+    # -- commands --------------------------------------------------------------------------
 
     def title(self) -> str | None:
-        """Return the session's title, or the one it will get."""
+        """Return the title of the session, or the one it will get."""
         if self.session_id is None:
             return self.queued_title
         return self.store.sessions.get(self.session_id).title
 
     def set_title(self, title: str) -> str | None:
-        """Give the session a title at once, or as soon as there is a session."""
+        """Set the title now, or as soon as the session starts."""
         if self.session_id is not None:
             return self.store.sessions.rename(self.session_id, title)
         advice = self.store.sessions.advise_title("", title)
@@ -289,12 +288,12 @@ class Conversation:
         return advice.title
 
     def compress(self) -> Session:
-        """Put a summary in the place of what was said long ago, in a continuation."""
+        """Continue in a session that has a summary in place of the older messages."""
         from hermes_tui.chat.summaries import compression_summary
 
         if self.session_id is None:
             raise InvalidInput("There is nothing to compress yet.")
-        # Others may have said something here, and may go on while the summary is being made.
+        # Other programs may have added messages, and may do so while the summary is made.
         newest, self._history = self.store.messages.newest_id(self.session_id), None
         if not self.history():
             raise InvalidInput("There is nothing to compress yet.")
@@ -302,7 +301,7 @@ class Conversation:
         continued = self.store.lineage.compress(
             self.session_id,
             summary=summary,
-            # Asked for by hand, also a short conversation is to become shorter.
+            # On request, even a short conversation is shortened.
             keep_last=min(self._config.compression.protect_last_n, len(self.history()) // 2),
             summarised_to=newest,
             now=self._clock(),
@@ -312,16 +311,16 @@ class Conversation:
         return continued
 
     def branch(self, title: str | None) -> Session:
-        """Go on in a copy of the session; the session itself stays as it is."""
+        """Continue in a copy of the session, which itself stays unchanged."""
         if self.session_id is None:
-            raise InvalidInput("There is nothing to branch off yet.")
+            raise InvalidInput("There is nothing to branch yet.")
         copied = self.store.lineage.branch(self.session_id, title=title, now=self._clock())
         self.move_to(copied.id)
         self._spoken = True
         return copied
 
     def undo(self) -> int:
-        """Take back what was said last, with its answer."""
+        """Undo the last message and its answer; return how many messages that removed."""
         if self.session_id is None:
             raise InvalidInput("There is nothing to undo yet.")
         removed = self.store.messages.undo_exchange(self.session_id)
@@ -329,19 +328,19 @@ class Conversation:
         return removed
 
     def move_to(self, session_id: str | None) -> None:
-        """Go on with another session; with None, a new one."""
+        """Continue another session; None means a new one."""
         self.session_id = session_id
         self.queued_title = None
         self._history = None
         self._spoken = False
 
     def close(self) -> None:
-        """Give back the database and the connection."""
+        """Close the database and the connection."""
         self.provider.close()
         self.store.close()
 
     def end(self, reason: str) -> None:
-        """Say that the session is over, if anything was said in it here."""
+        """End the session, if a message was sent in it here."""
         if self.session_id is not None and self._spoken:
             self.store.sessions.end(self.session_id, reason)
 
@@ -351,7 +350,7 @@ def _number(value: Any, default: int) -> int:
 
 
 def _plain(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return only what the protocol knows of a message."""
+    """Return the fields of a message that the protocol knows."""
     kept = {"role": message["role"], "content": message.get("content")}
     for name in ("tool_calls", "tool_call_id"):
         if message.get(name):
@@ -360,9 +359,9 @@ def _plain(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def paired(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return messages without tool calls that nobody answered and answers that nobody asked for.
+    """Return messages without unanswered tool calls and without tool results that lack a call.
 
-    Servers refuse a conversation with either, and a killed agent leaves both.
+    Servers refuse a conversation with either, and a killed agent leaves both behind.
     """
     kept: list[dict[str, Any]] = []
     place = 0
@@ -372,7 +371,7 @@ def paired(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             continue
         calls = message.get("tool_calls") or []
         asked = [call.get("id") for call in calls if isinstance(call, dict)]
-        # Only what follows at once answers a call: some servers give every call the same id.
+        # Only results right after a call belong to it; some servers give every call the same id.
         answers = {}
         while place < len(messages) and messages[place]["role"] == "tool":
             answers[messages[place].get("tool_call_id")] = messages[place]

@@ -1,1 +1,1 @@
-"""The command line: one module for each verb. Textual is imported only to open a screen."""
+"""The command line, one module per verb. Textual is imported only to open a screen."""

@@ -9,14 +9,12 @@ from hermes_tui.cli.common.context import Context
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `archive`."""
     mark_options.describe_sessions(
-        parser, "Archived conversations are hidden from lists; is:archived finds them."
+        parser, "Archived conversations are hidden from lists. Search for is:archived to find them."
     )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Mark conversations."""
     return mark_options.run(
         options, context, lambda store, session_id: store.marks.archive(session_id)
     )

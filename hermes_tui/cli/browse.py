@@ -1,4 +1,4 @@
-"""`hermes sessions browse`: the full-screen browser; without a terminal, a plain list."""
+"""`hermes sessions browse`: the full-screen browser, or a plain list without a terminal."""
 
 from __future__ import annotations
 
@@ -26,27 +26,23 @@ PLAIN_LIMIT = 20
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `browse`."""
-    parser.add_argument("--source", help="only this source, such as telegram")
+    parser.add_argument("--source", help="show only this source, such as telegram")
     parser.add_argument(
-        "--limit", type=int, default=0, metavar="N", help="only the newest N (default: all)"
+        "--limit", type=int, default=0, metavar="N", help="show only the newest N (default: all)"
     )
-    parser.add_argument("--query", default="", metavar="TEXT", help="begin with this search")
-    parser.add_argument("--read-only", action="store_true", help="refuse every change")
-    parser.add_argument(
-        "--print-id", action="store_true", help="print the chosen id instead of resuming it"
-    )
-    parser.add_argument("--demo", action="store_true", help="use generated sample sessions")
+    parser.add_argument("--query", default="", metavar="TEXT", help="start with this search")
+    parser.add_argument("--read-only", action="store_true", help="disable all changes")
+    parser.add_argument("--print-id", action="store_true", help="print the id instead of resuming")
+    parser.add_argument("--demo", action="store_true", help="browse generated sample sessions")
     parser.epilog = (
         "examples:\n  hermes sessions browse --demo\n"
         "  hermes sessions browse --source telegram --query 'docker after:7d'\n"
         '  hermes -r "$(hermes sessions browse --print-id)"\n\n'
-        "Inside, F1 or ? shows all keys."
+        "In the browser, F1 or ? shows all keys."
     )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Open the browser."""
     if options.limit < 0:
         raise InvalidInput(f"--limit must be 0 or more, not {options.limit}.")
     if not options.demo:
@@ -66,7 +62,7 @@ def _browse(
     context: Context,
     demo: Callable[[str | None], Conversation] | None = None,
 ) -> int:
-    # Textual draws on standard error; standard output may be a pipe when the id is printed.
+    # Textual draws on standard error; with --print-id, standard output may be a pipe.
     terminal = sys.stdin.isatty() and sys.stderr.isatty()
     if not terminal or not (sys.stdout.isatty() or options.print_id):
         return _plain(options, context)
@@ -77,7 +73,7 @@ def _browse(
     opening = replace(
         opening,
         open_chat=demo or conversation_maker(context.database, config),
-        # The agent knows nothing of a demonstration's sessions.
+        # The agent cannot see the sessions of a demo.
         is_taken_over=lambda: demo is None and not uses_builtin(config),
     )
     while True:
@@ -92,7 +88,6 @@ def _browse(
 
 
 def _plain(options: argparse.Namespace, context: Context) -> int:
-    """Print the plain list, and how to get the browser."""
     from hermes_tui.cli import list as plain_list
 
     options.all_profiles = False
@@ -100,14 +95,14 @@ def _plain(options: argparse.Namespace, context: Context) -> int:
     code = plain_list.run(options, context)
     if not context.printer.as_json:
         complain(
-            "The browser needs a terminal; this is the plain list. In scripts use "
+            "The browser needs a terminal, so this is a plain list. In scripts, use "
             "'hermes sessions list --json' or 'hermes sessions search --json'."
         )
     return code
 
 
 def _resume(choice: Choice, context: Context) -> str:
-    """Hand the terminal over to whoever goes on with a session; return why that failed."""
+    """Hand the terminal to the program that resumes a session; return why that failed."""
     from hermes_tui.cli import resume
 
     options = argparse.Namespace(print=False)
@@ -115,4 +110,4 @@ def _resume(choice: Choice, context: Context) -> str:
         resume.resume(resume.Wish(choice.session_id, options, ()), context)
     except StoreError as error:
         return str(error)
-    return "That session could not be resumed; the reason is above the browser."
+    return "The session could not be resumed. Quit to see the reason in the terminal."

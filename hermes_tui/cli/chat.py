@@ -1,6 +1,6 @@
-"""`hermes chat`: talk to a model in the terminal, or in a pipe.
+"""`hermes chat`: chat with a model in the terminal or through a pipe.
 
-Where a Hermes Agent is installed it takes over, unless config.yaml or --builtin says otherwise.
+An installed Hermes Agent opens instead, unless config.yaml or --builtin says otherwise.
 """
 
 from __future__ import annotations
@@ -29,24 +29,23 @@ if TYPE_CHECKING:
 
 DEMO_SESSIONS = 40
 TITLE_SECONDS = 5.0
-"""How long a pipe waits for a title, after its answer is out."""
+"""How long a piped chat waits for a title after the answer."""
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add what `hermes chat` says of itself, and its arguments."""
-    parser.description = "Talk to a model; the conversation is kept like any other."
+    parser.description = "Chat with a model. The conversation is stored like any other."
     parser.epilog = (
         "examples:\n  hermes chat --demo\n  echo 'why is the sky blue?' | hermes chat\n"
-        "  hermes chat -c             go on with the last session\n"
+        "  hermes chat -c             resume the last session\n"
         "  hermes chat -r 'my project'\n\n"
-        "The model is model.default in config.yaml, the server model.base_url, the key an "
-        "environment variable.\nWhere a Hermes Agent is installed it takes over; --builtin "
-        "opens this chat all the same."
+        "config.yaml names the model (model.default) and the server (model.base_url); the key "
+        "is read from\nthe environment. If a Hermes Agent is installed, it opens instead; "
+        "--builtin opens this chat."
     )
-    parser.add_argument("--builtin", action="store_true", help="open the built-in chat")
-    parser.add_argument("--demo", action="store_true", help="talk to a small built-in model")
-    parser.add_argument("--model", help="another model than config.yaml says")
-    parser.add_argument("-q", "--query", help="say this, print the answer and leave")
+    parser.add_argument("--builtin", action="store_true", help="open this chat, not the agent")
+    parser.add_argument("--demo", action="store_true", help="use a scripted model; no key needed")
+    parser.add_argument("--model", help="use this model instead of model.default")
+    parser.add_argument("-q", "--query", help="send this, print the answer and exit")
     surroundings.add_options(parser, reports=False)
 
 
@@ -62,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
     if not (own.builtin or own.demo or uses_builtin(config)):
         return hermes_agent.take_over(["chat", *_without_own(arguments)])
     if rest:
-        raise InvalidInput(f"'{rest[0]}' is not known here. 'hermes chat --help' shows what is.")
+        raise InvalidInput(f"Unknown argument '{rest[0]}'. 'hermes chat --help' lists all options.")
     if own.model is not None:
         config = replace(config, model=replace(config.model, default=own.model))
     with _surroundings(own, context, config) as (place, maker):
@@ -73,7 +72,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def go_on(context: Context, config: Config, session_id: str) -> int:
-    """Go on with a session: on a screen, or with what comes through a pipe."""
+    """Continue a session on a screen, or with piped input."""
     maker = conversation_maker(context.database, config)
     text = _said(None)
     if text is not None:
@@ -86,16 +85,16 @@ def _without_own(arguments: Sequence[str]) -> list[str]:
 
 
 def _said(query: str | None) -> str | None:
-    """Return what to say without a screen; None opens one."""
+    """Return the message of `-q` or the pipe; None opens the screen."""
     if query is not None:
         return query
     if sys.stdin.isatty():
         if not sys.stdout.isatty() or not sys.stderr.isatty():
-            raise InvalidInput("The chat needs a terminal. Give the question with -q, or pipe it.")
+            raise InvalidInput("The chat needs a terminal. Pass a question with -q, or pipe it in.")
         return None
     text = sys.stdin.read().strip()
     if not text:
-        raise InvalidInput("There is nothing to say. Give the question with -q, or pipe it.")
+        raise InvalidInput("There is nothing to send. Pass a question with -q, or pipe it in.")
     return text
 
 
@@ -103,7 +102,7 @@ def _said(query: str | None) -> str | None:
 def _surroundings(
     options: argparse.Namespace, context: Context, config: Config
 ) -> Iterator[tuple[Context, Callable[[str | None], Conversation]]]:
-    """Yield where to keep the conversation, and what begins it; a demo has both of its own."""
+    """Yield the context and the conversation maker; a demo has its own of both."""
     if not options.demo:
         yield context, conversation_maker(context.database, config)
         return
@@ -124,7 +123,6 @@ def _screen(
     *,
     demo: bool = False,
 ) -> int:
-    """Open the chat screen, on a session or a new one."""
     from hermes_tui.cli.common import open_screen
     from hermes_tui.start_options import State
 
@@ -144,29 +142,26 @@ def _screen(
 
 
 def _farewell(context: Context, session_id: str) -> None:
-    """Say which session it was, and how to come back."""
     with context.store() as store:
         title = store.sessions.get(session_id).title
     named = f" “{plain(title)}”" if title else ""
-    print(f"Session {session_id}{named}\nCome back with: hermes -r {session_id}")
+    print(f"Session {session_id}{named}\nResume with: hermes -r {session_id}")
 
 
 class _Printing:
     """Prints an answer as it comes."""
 
     def piece(self, delta: Delta) -> None:
-        """Print a piece."""
         from hermes_store.records.safe_text import clean
 
         sys.stdout.write(clean(delta.text))
         sys.stdout.flush()
 
     def saved(self, session_id: str) -> None:
-        """Say nothing."""
+        """Print nothing; a pipe has no use for it."""
 
     def looking_up(self, question: str) -> None:
-        """Say what takes a moment."""
-        complain(f"looking for '{plain(question)}' in earlier conversations …")
+        complain(f"searching earlier conversations for '{plain(question)}' …")
 
 
 def _pipe(
@@ -176,7 +171,6 @@ def _pipe(
     *,
     keeps: bool = True,
 ) -> int:
-    """Say something, print the answer, and leave."""
     conversation = make(session_id)
     try:
         conversation.say(text, _Printing(), lambda: False)
@@ -188,5 +182,5 @@ def _pipe(
         conversation.end("cli_close")
         conversation.close()
         if session_id is not None and keeps:
-            complain(f"session {session_id}; go on with: hermes -r {session_id}")
+            complain(f"session {session_id}; resume with: hermes -r {session_id}")
     return 0

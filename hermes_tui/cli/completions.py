@@ -1,7 +1,7 @@
-"""`hermes sessions completions`: what bash, zsh and fish offer when you press Tab.
+"""`hermes sessions completions`: completion scripts for bash, zsh and fish.
 
-The scripts are made by shtab from the real arguments of every command. What only the database
-knows they ask of the hidden `--values`, which reads, never writes, and is silent about trouble.
+shtab makes the scripts from the real arguments of every command. Values from the database come
+from the hidden option `--values`, which only reads, and prints no errors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SHELLS = ("bash", "zsh", "fish")
 KINDS = ("sessions", "sources", "tags", "searches", "profiles")
 SESSIONS = 100
-"""How many sessions are offered, the ones used last; nobody reads through more."""
+"""How many recent sessions to offer; a longer list is of no use."""
 
 _HERMES, _SHORT = "hermes", "hermes-sessions"
 # The prefix of shell names for each command. That of `hermes sessions` would be hermes_sessions.
@@ -37,13 +37,12 @@ _KIND_OF = {
     "tags": "tags",
     "profile": "profiles",
 }
-"""What there is to offer for an argument, by its name in every command."""
+"""The kind of values to offer for an argument, by its name."""
 _SEARCHING = ("browse", "search")
 """The verbs whose `query` is a search; elsewhere it is a question to a model."""
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `completions`."""
     wanted = parser.add_mutually_exclusive_group(required=True)
     wanted.add_argument("shell", nargs="?", choices=SHELLS)
     wanted.add_argument("--values", choices=KINDS, help=argparse.SUPPRESS)
@@ -53,21 +52,20 @@ def describe(parser: argparse.ArgumentParser) -> None:
         "  source <(hermes sessions completions bash)\n"
         '  hermes sessions completions zsh > "${fpath[1]}/_hermes"\n'
         "  hermes sessions completions fish | source\n"
-        "Each script serves both hermes and hermes-sessions."
+        "Each script completes both hermes and hermes-sessions."
     )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Print the completion script of a shell, or the values that one asked for."""
     if options.values is None:
         context.printer.line(script(options.shell).rstrip())
         return 0
     try:
         found = list(_values(options.values, context))
     except (StoreError, OSError):
-        return 0  # a shell that waits for a key has no place for a sentence
+        return 0  # a shell at its prompt has no place for a message
     for value in found:
-        # What is not shown as it is, or looks like a flag, could not be given back as it is.
+        # A value that is shown altered, or looks like a flag, would not work when typed.
         if value and plain(value) == value and not value.startswith("-"):
             context.printer.line(value)
     return 0
@@ -101,7 +99,7 @@ def _sessions(store: Store) -> Iterator[str]:
 
 
 def script(shell: str) -> str:
-    """Return the script that completes both commands in a shell."""
+    """Return one script that completes both commands."""
     import shtab
 
     made = {
@@ -114,7 +112,7 @@ def script(shell: str) -> str:
 
 
 def _tree(command: str) -> argparse.ArgumentParser:
-    """Return a parser of a whole command, with everything below it."""
+    """Return the parser of a whole command, with all its subcommands."""
     from hermes_tui.cli import chat
 
     root = argparse.ArgumentParser(prog=command)
@@ -123,13 +121,13 @@ def _tree(command: str) -> argparse.ArgumentParser:
     _offer(root)
     commands = root.add_subparsers()
     if command == _HERMES:
-        below = commands.add_parser("sessions", help="everything about sessions").add_subparsers()
+        below = commands.add_parser("sessions", help="manage sessions").add_subparsers()
         _add(commands, "insights")
     else:
         below = commands
     for name in verb_table.VERBS:
         _add(below, name)
-    talk = commands.add_parser("chat", help="talk to a model")
+    talk = commands.add_parser("chat", help="chat with a model")
     chat.describe(talk)
     verb_table.describe_resuming(talk)
     _offer(talk)
@@ -143,7 +141,7 @@ def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: st
 
 
 def _offer(parser: argparse.ArgumentParser, *, searching: bool = False) -> None:
-    """Say for each argument of a parser what a shell shall offer."""
+    """Set what a shell offers for each argument of a parser."""
     import shtab
 
     files = {"file": shtab.FILE, "db": shtab.FILE, "home": shtab.DIRECTORY}
@@ -156,20 +154,20 @@ def _offer(parser: argparse.ArgumentParser, *, searching: bool = False) -> None:
 
 
 def _hook(kind: str) -> dict[str, str]:
-    """Return what offers values of a kind in each shell; `_preamble` defines it."""
+    """Return the function that offers values of a kind, by shell; see `_preamble`."""
     name = f"_hermes_offer_{kind}"
     return {"bash": name, "zsh": name, "fish": f"({name})"}
 
 
 def _preamble(shell: str) -> str:
-    """Return the functions of a shell that ask for values.
+    """Return the shell functions that fetch values.
 
-    They ask `hermes-sessions`: a `hermes` may also be the agent.
+    They call `hermes-sessions`, because `hermes` may be the agent.
     """
     return _COMMON[shell] + "".join(_EACH[shell].replace("KIND", kind) for kind in KINDS)
 
 
-# In bash a candidate is put into the line as it is: quoted, unless a quotation has begun.
+# Bash inserts a candidate verbatim, so it must be quoted unless a quotation has begun.
 _COMMON = {
     "bash": r"""
 _hermes_offer() {
@@ -210,7 +208,7 @@ _EACH = {
 
 
 def _for_zsh(made: dict[str, str]) -> str:
-    """Return one file for two commands: loaded for one of them, or evaluated for both."""
+    """Return one file for both commands; it can be autoloaded for either, or evaluated."""
     parts = [f"#compdef {' '.join(made)}"]
     for command, text in made.items():
         parts.append(f"if [[ $zsh_eval_context[-1] == eval || $service == {command} ]]; then")

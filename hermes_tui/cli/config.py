@@ -1,4 +1,4 @@
-"""`hermes sessions config`: where the settings are, what they are, what looks misspelt."""
+"""`hermes sessions config`: show config.yaml and check it."""
 
 from __future__ import annotations
 
@@ -21,18 +21,16 @@ _SURE = 0.8
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `config`."""
-    parser.add_argument("what", choices=("path", "show", "check"), help="what to do")
+    parser.add_argument("what", choices=("path", "show", "check"), help="see below")
     parser.epilog = (
         "example:\n  hermes sessions config check\n"
-        "path   print where config.yaml is\n"
+        "path   print the path of config.yaml\n"
         "show   print all settings of this program and their values\n"
-        "check  refuse wrong values and point at names that look misspelt"
+        "check  report invalid values and keys that look misspelled"
     )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Answer about the settings."""
     path = context.home / FILE_NAME
     printer = context.printer
     if options.what == "path":
@@ -47,9 +45,11 @@ def run(options: argparse.Namespace, context: Context) -> int:
         printer.data("config-check", path=str(path), suspects=found)
     else:
         for key, line, near in suspects:
-            printer.line(f"{path}, line {line}: {key} is not known; did you mean {near}?")
+            printer.line(f"{path}, line {line}: unknown key {key}; did you mean {near}?")
         if not suspects:
-            printer.line(f"{path}: fine." if path.exists() else f"{path}: no file; defaults apply.")
+            printer.line(
+                f"{path}: valid." if path.exists() else f"{path}: no file, using defaults."
+            )
     return 1 if suspects else 0
 
 
@@ -66,7 +66,7 @@ def _show(context: Context, config: Config) -> int:
 
 
 def settings_of(config: Config) -> dict[str, dict[str, Any]]:
-    """Return all settings by section and by their names in the file."""
+    """Return all settings by section and by their keys in the file."""
     import dataclasses
 
     return {
@@ -85,7 +85,7 @@ def _yaml(value: Any) -> str:
 
 
 def misspelt(text: str) -> list[tuple[str, int, str]]:
-    """Return keys that look like one of ours spelt wrong: key, line, what was meant."""
+    """Return keys that look like misspelled known ones: key, line, likely key."""
     import yaml
 
     document = yaml.compose(text, Loader=yaml.SafeLoader)

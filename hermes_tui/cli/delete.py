@@ -1,4 +1,4 @@
-"""`hermes sessions delete`: put a conversation into the trash."""
+"""`hermes sessions delete`: move conversations to trash."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from hermes_tui.presentation.numbers import plural
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `delete`."""
-    parser.add_argument("session", nargs="+", help="ids, beginnings of ids, or titles")
-    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    parser.add_argument("session", nargs="+", help="ids, id prefixes, or titles")
+    parser.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
     parser.add_argument(
-        "--segment", action="store_true", help="only this session, not its whole conversation"
+        "--segment",
+        action="store_true",
+        help="only this session, not its whole conversation",
     )
-    parser.add_argument("--permanently", action="store_true", help="past the trash, for good")
-    parser.add_argument("--force", action="store_true", help="even if it is in use right now")
+    parser.add_argument("--permanently", action="store_true", help="delete permanently")
+    parser.add_argument("--force", action="store_true", help="delete even if it is in use")
     parser.epilog = (
         "examples:\n  hermes sessions delete 20250305_0915\n"
         '  hermes sessions delete "my project" --yes\n'
-        "Deletes the whole conversation: all its compressed segments and sub-agents.\n"
-        "'hermes sessions restore --last' brings it back."
+        "Deletes the whole conversation with all its compressed segments and sub-agents.\n"
+        "Restore it with 'hermes sessions restore --last'."
     )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Delete conversations."""
     with context.store(read_only=False) as store:
         found = {store.sessions.find(each).id: each for each in options.session}
         members = {
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
         return 0
     for session_id in found:
         context.printer.line(f"Deleted session '{session_id}'.")
-    back = "" if options.permanently else " 'hermes sessions restore --last' brings them back."
+    back = "" if options.permanently else " Restore with 'hermes sessions restore --last'."
     said = f"{plural(len(gone.session_ids), 'session')}, {plural(gone.messages, 'message')}"
     context.printer.line(f"{said}.{back}")
     return 0
@@ -77,5 +77,5 @@ def _agreed(
     named = f"'{first}'" + (f" ({plain(title)})" if title else "")
     what = f"session {named}" if found == 1 else plural(found, "conversation")
     size = f"{plural(len(ids), 'session')}, {plural(messages, 'message')}"
-    how = "for good" if options.permanently else "into the trash"
-    return confirm(f"Delete {what} and all its messages ({size}), {how}?")
+    how = "Permanently delete" if options.permanently else "Move to trash:"
+    return confirm(f"{how} {what} with all messages ({size})?")

@@ -1,4 +1,4 @@
-"""`hermes sessions doctor`: is the file well, and mending it if not."""
+"""`hermes sessions doctor`: check the database and repair it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _SIGNS = {Health.GOOD: "✓", Health.NOTE: "•", Health.BAD: "✗"}
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `doctor`."""
     parser.add_argument(
-        "--repair", action="store_true", help="mend a copy, and put it in place if nobody uses it"
+        "--repair",
+        action="store_true",
+        help="repair a copy; swap it in if the database is not in use",
     )
     parser.epilog = (
         "examples:\n  hermes sessions doctor\n  hermes sessions doctor --repair\n"
-        "Looking changes nothing and takes no lock. A repair keeps the damaged file.\n"
-        "exit code: 0 all is well, 1 something is not"
+        "A check changes nothing and takes no lock. A repair keeps the damaged file.\n"
+        "exit code: 0 healthy, 1 damaged"
     )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Examine a database, and repair it if asked to."""
     if not context.database.exists():
         raise DatabaseMissing(f"There is no session database at {context.database}.")
     findings = examine(context.database)
@@ -64,12 +64,12 @@ def _repair(context: Context) -> int:
         )
         return 0
     line = context.printer.line
-    line(f"Saved {done.sessions:,} sessions and {done.messages:,} messages.")
+    line(f"Recovered {done.sessions:,} sessions and {done.messages:,} messages.")
     if done.lost_places:
-        line(f"{done.lost_places:,} places could not be read and are lost to the copy.")
+        line(f"{done.lost_places:,} places could not be read; the copy lacks their content.")
     if done.in_place:
-        line(f"The mended file is in place; the damaged one is kept as {done.original}.")
+        line(f"The repaired database is in place; the damaged file is kept as {done.original}.")
     else:
-        line(f"Another program has the file open, so the mended copy lies at {done.repaired}.")
-        line("End that program, then run this again to put a copy in place.")
+        line(f"Another program is using the database; the repaired copy is {done.repaired}.")
+        line("Close that program, then run this again to put a repaired copy in place.")
     return 0

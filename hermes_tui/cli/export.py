@@ -1,4 +1,4 @@
-"""`hermes sessions export`: sessions as JSON lines, Markdown or a web page."""
+"""`hermes sessions export`: write sessions as JSON lines, Markdown or a web page."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ _BY_ENDING = {".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `export`."""
-    parser.add_argument("file", help="where to; - for standard output")
-    parser.add_argument("--source", help="only this source, such as telegram")
+    parser.add_argument("file", help="file to write; - for standard output")
+    parser.add_argument("--source", help="export only this source, such as telegram")
     parser.add_argument(
-        "--session-id", action="append", metavar="SESSION", help="only this one; may be repeated"
+        "--session-id", action="append", metavar="SESSION", help="only this session; repeatable"
     )
     parser.add_argument(
-        "--format", choices=("jsonl", "md", "html"), help="default: by the file's ending, or jsonl"
+        "--format",
+        choices=("jsonl", "md", "html"),
+        help="default: by file extension, else jsonl",
     )
     parser.add_argument("--redact", action="store_true", help="mask keys, tokens and passwords")
     parser.epilog = (
@@ -35,7 +36,6 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Export sessions."""
     wanted = options.format or _BY_ENDING.get(Path(options.file).suffix.lower(), "jsonl")
     with context.store() as store, ProgressLine() as line:
 
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
             name = known_name(options.source)
             ids = store.lists.recent_ids(name)
             if not ids:
-                raise NotFound(f"There are no sessions of the source '{options.source}'.")
+                raise NotFound(f"There are no sessions from the source '{options.source}'.")
         if options.file == "-":
             number = store.transfer.export(sys.stdout, wanted, ids, options.redact, progress)
         else:
@@ -57,5 +57,5 @@ def run(options: argparse.Namespace, context: Context) -> int:
     if options.file != "-":
         context.printer.line(f"Exported {plural(number, 'session')} to {options.file}")
     elif not number:
-        complain("There were no sessions to export.")
+        complain("There are no sessions to export.")
     return 0

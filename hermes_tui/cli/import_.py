@@ -1,4 +1,4 @@
-"""`hermes sessions import`: bring in the sessions of an export or a gateway transcript."""
+"""`hermes sessions import`: import sessions from an export or a gateway transcript."""
 
 from __future__ import annotations
 
@@ -14,18 +14,16 @@ from hermes_tui.presentation.numbers import plural
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `import`."""
-    parser.add_argument("file", type=Path, help="a .jsonl file")
+    parser.add_argument("file", type=Path, help="the .jsonl file to read")
     parser.epilog = (
         "example:\n  hermes sessions import backup.jsonl\n"
-        "Takes exports of this tool and of Hermes Agent, and gateway transcripts. The whole file\n"
-        "is checked first; each session then comes in as a whole or not at all. Importing the\n"
-        "same file again changes nothing."
+        "Reads exports of this tool and of Hermes Agent, and gateway transcripts. The whole file\n"
+        "is checked first; each session is then imported completely or not at all. Importing\n"
+        "the same file again changes nothing."
     )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Import a file."""
     with context.store(read_only=False, create=True) as store, ProgressLine() as line:
         report = store.transfer.import_file(
             options.file, lambda done, total: line("Importing", done, total)
@@ -56,9 +54,9 @@ def _print(context: Context, report: ImportReport) -> None:
         if each.note:
             complain(f"line {each.line}: {plain(each.note)}")
     if report.unknown_keys:
-        complain(f"Not kept, because there is no place for it: {', '.join(report.unknown_keys)}.")
+        complain(f"Unknown keys were ignored: {', '.join(report.unknown_keys)}.")
     counts = [
         f"{report.count(outcome):,} {outcome.value}" for outcome in Outcome if report.count(outcome)
     ]
-    said = ", ".join(counts) or "nothing in the file"
+    said = ", ".join(counts) or "none in the file"
     context.printer.line(f"Sessions: {said}. {plural(report.messages, 'message')} written.")

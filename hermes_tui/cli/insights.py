@@ -1,4 +1,4 @@
-"""`hermes insights`: tokens, costs and habits, with charts in the terminal."""
+"""`hermes insights`: tokens, costs and usage, with charts in the terminal."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ from hermes_tui.presentation.times import duration
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `insights`."""
-    parser.add_argument("--days", type=int, default=30, help="how far back (default: 30)")
-    parser.add_argument("--source", help="only this source, such as telegram")
+    parser.add_argument("--days", type=int, default=30, help="days to cover (default: 30)")
+    parser.add_argument("--source", help="count only this source, such as telegram")
     parser.epilog = "examples:\n  hermes insights --days 7\n  hermes insights --source telegram"
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Print the figures of the last days."""
     if options.days < 1:
         raise InvalidInput(f"--days must be at least 1, not {options.days}.")
     try:
@@ -51,12 +49,12 @@ def run(options: argparse.Namespace, context: Context) -> int:
 def _print(context: Context, found: Insights) -> None:
     line, strong, dim = context.printer.line, context.printer.strong, context.printer.dim
     source = f", {source_names(found.source).label}" if found.source else ""
-    line(strong(f"The last {found.days} days{source}"))
+    line(strong(f"Last {found.days} days{source}"))
     line(f"  sessions {found.sessions:,} · messages {found.messages:,} "
          f"({found.user_messages:,} yours) · tool calls {found.tool_calls:,}")  # fmt: skip
     line(f"  tokens {found.total_tokens:,} ({found.input_tokens:,} in, {found.output_tokens:,} "
          f"out, {found.cache_tokens:,} cached) · cost ${found.cost_usd:,.2f}")  # fmt: skip
-    line(f"  active on {found.active_days} days, {found.best_streak} in a row at best · "
+    line(f"  active days {found.active_days} · longest streak {found.best_streak} · "
          f"open for {duration(found.active_seconds)}")  # fmt: skip
     line(f"  {sparkline(number for _, number in found.by_day[-60:])}")
     _models(context, found)

@@ -36,11 +36,10 @@ FIELDS = (
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `list`."""
-    parser.add_argument("--source", help="only this source, such as telegram")
-    parser.add_argument("--limit", type=int, default=20, help="how many (default: 20, 0: all)")
-    parser.add_argument("--archived", action="store_true", help="archived ones too")
-    parser.add_argument("--all-profiles", action="store_true", help="the sessions of all profiles")
+    parser.add_argument("--source", help="list only this source, such as telegram")
+    parser.add_argument("--limit", type=int, default=20, help="how many (default: 20, 0 for all)")
+    parser.add_argument("--archived", action="store_true", help="include archived conversations")
+    parser.add_argument("--all-profiles", action="store_true", help="list all profiles")
     parser.epilog = (
         "examples:\n  hermes sessions list --source telegram --limit 50\n"
         "  hermes sessions list --json | jq -r '.sessions[].id'"
@@ -48,7 +47,6 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Print the sessions that were active last."""
     if options.limit < 0:
         raise InvalidInput(f"--limit must be 0 or more, not {options.limit}.")
     if options.all_profiles:
@@ -79,7 +77,7 @@ def _rows(options: argparse.Namespace, context: Context) -> Iterator[dict[str, A
 
 
 def profile_contexts(context: Context) -> Iterator[tuple[str, Context]]:
-    """Yield every profile that has a database, the root first."""
+    """Yield every profile that has a database, the default profile first."""
     for name in ("default", *paths.profiles(context.home)):
         home = paths.profile_home(name, context.home)
         database: Path = paths.database_path(home)

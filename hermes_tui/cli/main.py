@@ -1,6 +1,6 @@
-"""From the command line to a verb, and the one place that turns errors into exit codes.
+"""Dispatches the command line to a verb; the one place that turns errors into exit codes.
 
-What is not this program's own goes unchanged to the next `hermes` on PATH (see `neighbour`).
+Commands of other programs go unchanged to the next `hermes` on PATH (see `common.agent`).
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ def run(arguments: Sequence[str]) -> int:
         return _dispatch(list(arguments))
     except StoreError as error:
         complain(str(error))
-        # A title that is taken, a file that is no export: understood, and refused.
+        # A title that is taken or a file that is not an export: understood, and refused.
         usage = isinstance(error, InvalidInput) and not isinstance(error, TitleError | BadFile)
         return USAGE if usage else REFUSED
     except KeyboardInterrupt:
-        complain("Stopped. What was finished until then stays; nothing is half done.")
+        complain("Interrupted. Finished changes are kept; nothing was left half done.")
         return INTERRUPTED
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
-            complain(f"The answer could not be written: {error.strerror}.")
+            complain(f"Cannot write the output: {error.strerror}.")
             _forget_output()
             return REFUSED
-        # The reader of a pipe such as `| head` has seen enough.
+        # The reader of a pipe such as `| head` has closed it.
         _forget_output()
         return DONE
 
 
 def _forget_output() -> None:
-    """Let nobody flush into an output that takes no more."""
+    """Keep the interpreter from flushing into a broken output at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -78,7 +78,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _is_whole_command(arguments: list[str]) -> bool:
-    """Tell whether arguments to `hermes-sessions` name a command, not a verb of sessions."""
+    """Return whether arguments of `hermes-sessions` begin with a command, not with a verb."""
     known = ("sessions", "chat", "--version", "-V", "--home", "--profile", "--db")
     return bool(arguments) and (
         arguments[0] in known
@@ -89,16 +89,16 @@ def _is_whole_command(arguments: list[str]) -> bool:
 def _overview() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hermes",
-        description="Browse, search and look after your conversations with Hermes Agent.",
-        epilog="Other commands go to the Hermes Agent that is installed.\n\n" + EXAMPLES,
+        description="Browse, search and manage your conversations with Hermes Agent.",
+        epilog="All other commands are passed on to the installed Hermes Agent.\n\n" + EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", "-V", action="store_true", help="print the version")
     verb_table.describe_resuming(parser)
     commands = parser.add_argument_group("commands")
-    commands.add_argument("sessions", nargs="?", help="everything about sessions; try sessions -h")
-    commands.add_argument("chat", nargs="?", help="talk to a model; try chat -h")
-    commands.add_argument("insights", nargs="?", help="tokens, costs and habits, with charts")
+    commands.add_argument("sessions", nargs="?", help="manage your sessions; see sessions -h")
+    commands.add_argument("chat", nargs="?", help="chat with a model; see chat -h")
+    commands.add_argument("insights", nargs="?", help="show tokens, costs and usage, with charts")
     return parser
 
 
@@ -108,13 +108,13 @@ def _sessions(arguments: list[str]) -> int:
         width = max(map(len, VERBS))
         for name, verb in VERBS.items():
             print(f"  {name:<{width}}  {verb.about}")
-        print(f"\n'hermes sessions VERB --help' says more about each.\n\n{EXAMPLES}", end="")
+        print(f"\nRun 'hermes sessions VERB --help' for details.\n\n{EXAMPLES}", end="")
         return DONE
     name, *rest = arguments
     if name not in VERBS:
         near = difflib.get_close_matches(name, VERBS, n=1)
-        hint = f"Did you mean '{near[0]}'?" if near else "'hermes sessions --help' lists them."
-        complain(f"There is no verb '{name}' for sessions. {hint}")
+        hint = f"Did you mean '{near[0]}'?" if near else "'hermes sessions --help' lists all verbs."
+        complain(f"Unknown verb '{name}'. {hint}")
         return USAGE
     return _verb(name, f"hermes sessions {name}", rest)
 
@@ -128,7 +128,7 @@ def _verb(name: str, usage: str, arguments: list[str]) -> int:
     if unknown and not hasattr(options, "query"):
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     if unknown:
-        options.query += unknown  # `search python -java`: what is no flag is searched for
+        options.query += unknown  # `search python -java`: unknown flags are part of the query
     context = surroundings.from_options(options)
     gc.enable()
     code: int = module.run(options, context)

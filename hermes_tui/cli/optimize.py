@@ -1,4 +1,4 @@
-"""`hermes sessions optimize`: make the file small and search fast."""
+"""`hermes sessions optimize`: shrink the database and speed up search."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from hermes_tui.presentation.numbers import byte_size
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """`optimize` has no arguments of its own."""
     parser.epilog = (
         "example:\n  hermes sessions optimize\n"
-        "Gives the search index its compact layout, merges it, and gives free space back to the\n"
-        "disk. Other programs may go on writing meanwhile; an interrupted run goes on next time."
+        "Converts the full-text index to its compact layout, merges it, and returns free space to\n"
+        "the disk. Other programs can keep writing; an interrupted run continues next time."
     )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Optimize a store and say what it brought."""
     del options
     with context.store(read_only=False) as store, ProgressLine() as progress:
         report = store.upkeep.optimize(progress)
@@ -28,11 +26,11 @@ def run(options: argparse.Namespace, context: Context) -> int:
         context.printer.data("optimized", **asdict(report))
     elif report.left_alone:
         context.printer.line(
-            "A newer Hermes owns this file, so it was left as it is. Its own 'hermes sessions "
+            "A newer Hermes owns this database, so nothing was changed. Its own 'hermes sessions "
             "optimize' can shrink it."
         )
     else:
-        layout = " The index has the compact layout now." if report.converted else ""
+        layout = " The full-text index now has the compact layout." if report.converted else ""
         before, after = byte_size(report.before_bytes), byte_size(report.after_bytes)
         context.printer.line(f"Database: {before} → {after}.{layout}")
     return 0

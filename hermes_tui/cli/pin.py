@@ -1,4 +1,4 @@
-"""`hermes sessions pin`: keep conversations from being pruned."""
+"""`hermes sessions pin`: protect conversations from pruning."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from hermes_tui.cli.common.context import Context
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `pin`."""
     mark_options.describe_sessions(
-        parser, "Pinned conversations are never pruned; is:pinned finds them."
+        parser, "Prune keeps pinned conversations. Search for is:pinned to find them."
     )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Mark conversations."""
     return mark_options.run(options, context, lambda store, session_id: store.marks.pin(session_id))

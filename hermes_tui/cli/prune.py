@@ -1,4 +1,4 @@
-"""`hermes sessions prune`: let old conversations go, after showing which."""
+"""`hermes sessions prune`: move old conversations to trash, after showing which."""
 
 from __future__ import annotations
 
@@ -23,42 +23,44 @@ _DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "mo": 30.0, "y": 365.0}
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `prune`."""
     parser.add_argument(
-        "--older-than", metavar="AGE", help="days, or 12h, 30d, 8w, 6mo, 1y (default: 90 days)"
+        "--older-than", metavar="AGE", help="age in days, or 12h, 30d, 8w, 6mo, 1y (default: 90)"
     )
-    parser.add_argument("--source", help="only this source, such as cron")
-    parser.add_argument("--title", help="only titles that contain this")
-    parser.add_argument("--model", help="only models whose name contains this")
+    parser.add_argument("--source", help="prune only this source, such as cron")
+    parser.add_argument("--title", help="prune only titles that contain this")
+    parser.add_argument("--model", help="prune only models whose name contains this")
     parser.add_argument("--min-messages", type=int, metavar="N")
     parser.add_argument("--max-messages", type=int, metavar="N")
-    parser.add_argument("--where", default="", help="fields of the search language")
+    parser.add_argument("--where", default="", help="prune only what matches these search fields")
     parser.add_argument("--include-archived", action="store_true")
     parser.add_argument("--include-pinned", action="store_true")
-    parser.add_argument("--include-open", action="store_true", help="also what never ended")
-    parser.add_argument("--dry-run", action="store_true", help="only show what would go")
-    parser.add_argument("--permanently", action="store_true", help="past the trash, for good")
-    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    parser.add_argument(
+        "--include-open", action="store_true", help="include those that never ended"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be pruned")
+    parser.add_argument("--permanently", action="store_true", help="delete permanently")
+    parser.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
     parser.epilog = (
         "examples:\n  hermes sessions prune --older-than 30 --source telegram\n"
         "  hermes sessions prune --dry-run --where 'source:cron before:2026-01-01'\n"
         "  hermes sessions prune --max-messages 2 --older-than 1w\n"
-        "Age counts from the last activity. Conversations in use are never touched."
+        "Age counts from the last activity. Pinned, archived and open conversations are kept\n"
+        "unless included; those in use are never pruned."
     )
 
 
 def days(text: str) -> float:
-    """Return an age as people write it, in days; a bare number is days."""
+    """Return an age such as 12h or 8w in days; a bare number is days."""
     found = _AGE.fullmatch(text.strip().lower())
     if found is None:
-        raise InvalidInput(f"'{text}' is no age for --older-than; try 30, 30d, 12h, 8w or 6mo.")
+        raise InvalidInput(f"'{text}' is not an age for --older-than; try 30, 30d, 12h, 8w or 6mo.")
     return float(found[1]) * _DAYS[found[2] or "d"]
 
 
 def chosen(options: argparse.Namespace) -> PruneFilter:
     """Return the filter that the options describe.
 
-    Any other condition replaces the default age: who names a source and a date means them.
+    Any condition except the source replaces the default age.
     """
     older_than = days(options.older_than) if options.older_than else None
     named = (options.title, options.model, options.where, options.min_messages)
@@ -79,7 +81,6 @@ def chosen(options: argparse.Namespace) -> PruneFilter:
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Plan, ask, and prune."""
     try:
         with context.store() as store:
             plan = store.upkeep.plan_prune(chosen(options), context.now)
@@ -90,8 +91,8 @@ def run(options: argparse.Namespace, context: Context) -> int:
         return _report(options, context, plan, gone=None)
     if not options.yes:
         _preview(context, plan)
-        how = "for good" if options.permanently else "into the trash"
-        question = f"Delete {_summary(plan)}, {how}?"
+        how = "Permanently delete" if options.permanently else "Move to trash:"
+        question = f"{how} {_summary(plan)}?"
         if not confirm(question):
             context.printer.line("Cancelled.")
             return 1
@@ -131,7 +132,7 @@ def _preview(context: Context, plan: PrunePlan) -> None:
     if plan.conversations > SHOWN:
         context.printer.line(f"… and {plan.conversations - SHOWN:,} more")
     for remark in plan.spared[:SHOWN]:
-        context.printer.line(context.printer.dim(f"spared: {plain(remark.text)}"))
+        context.printer.line(context.printer.dim(f"kept: {plain(remark.text)}"))
 
 
 def _report(
@@ -150,14 +151,14 @@ def _report(
             spared=[{"id": each.session_id, "reason": each.text} for each in plan.spared],
         )
     elif gone is not None:
-        back = "" if options.permanently else " 'hermes sessions restore --last' brings them back."
-        space = " 'hermes sessions optimize' gives the space back to the disk."
+        back = "" if options.permanently else " Restore with 'hermes sessions restore --last'."
+        space = " Free the disk space with 'hermes sessions optimize'."
         printer.line(f"Pruned {gone} session(s).{back}{space}")
     elif plan.rows:
         _preview(context, plan)
-        printer.line(f"Would delete {_summary(plan)}. Nothing was changed.")
+        printer.line(f"Would prune {_summary(plan)}. Nothing was changed.")
     else:
         printer.line("Nothing to prune.")
         for remark in plan.spared[:SHOWN]:
-            printer.line(printer.dim(f"spared: {plain(remark.text)}"))
+            printer.line(printer.dim(f"kept: {plain(remark.text)}"))
     return 0

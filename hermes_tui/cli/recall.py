@@ -1,4 +1,4 @@
-"""`hermes sessions recall`: what earlier conversations have to say to a question."""
+"""`hermes sessions recall`: answer a question from earlier conversations."""
 
 from __future__ import annotations
 
@@ -21,25 +21,23 @@ if TYPE_CHECKING:
 
 NOTHING_FOUND = 1
 EXCERPT = 900
-"""Characters of a conversation that a terminal shows."""
+"""Characters of an excerpt in the terminal."""
 MAX_WIDTH = 100
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `recall`."""
-    parser.add_argument("query", nargs="+", metavar="QUESTION", help="what you want to know")
-    parser.add_argument("--limit", type=int, default=3, help="how many conversations (default: 3)")
-    parser.add_argument("--raw", action="store_true", help="what was said, in full; ask no model")
+    parser.add_argument("query", nargs="+", metavar="QUESTION", help="your question")
+    parser.add_argument("--limit", type=int, default=3, help="number of conversations (default: 3)")
+    parser.add_argument("--raw", action="store_true", help="print full text, not summaries")
     parser.epilog = (
         "examples:\n"
         "  hermes sessions recall what did we decide about the docker deploy?\n"
         "  hermes sessions recall 'nginx OR caddy' --raw --limit 1\n"
-        "exit code: 0 something was found, 1 nothing was"
+        "exit code: 0 something found, 1 nothing found"
     )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Look for earlier conversations and print what they say."""
     if options.limit < 1:
         raise InvalidInput(f"--limit must be at least 1, not {options.limit}.")
     summarise = None if options.raw else _summariser(context)
@@ -55,12 +53,11 @@ def run(options: argparse.Namespace, context: Context) -> int:
 
 
 def _summariser(context: Context) -> Summarise | None:
-    """Return what asks the auxiliary model; None where there is none."""
     try:
         from hermes_tui.chat.endpoint_settings import environment
         from hermes_tui.chat.summaries import summariser
     except ImportError:
-        return None  # talking to a model is an extra that need not be installed
+        return None  # the chat extra is not installed
     try:
         return summariser(context.config(), environment(context.home))
     except ConfigError as error:
@@ -102,12 +99,12 @@ def _print(context: Context, found: Recalled, *, raw: bool) -> None:
     for step in found.relaxations:
         complain(step.explanation)
     if found.partial:
-        complain("The search ran out of time; there may be more.")
+        complain("The search ran out of time; there may be more results.")
     if not found.sessions:
         complain("Nothing found.")
         return
     if not found.summarised and not raw:
-        complain("No model is configured to summarise; these are excerpts. --raw shows more.")
+        complain("No model is configured for summaries, so these are excerpts. --raw shows more.")
     printer = context.printer
     for place, session in enumerate(found.sessions):
         if place:
@@ -125,7 +122,7 @@ def _print(context: Context, found: Recalled, *, raw: bool) -> None:
 
 
 def _lines(session: RecalledSession, *, raw: bool) -> list[str]:
-    """Return a summary or what was said, indented and as wide as a person likes to read."""
+    """Return a summary or an excerpt, indented and wrapped at a readable width."""
     if raw:
         before, after = ["…"] if session.start_cut else [], ["…"] if session.end_cut else []
         return [*before, *session.window.splitlines(), *after]

@@ -1,4 +1,4 @@
-"""`hermes sessions restore`: the way back from the trash."""
+"""`hermes sessions restore`: restore conversations from the trash."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""`hermes -c` and `hermes -r`: find the session, show where it stood, hand over.
+"""`hermes -c` and `hermes -r`: find the session, show a recap, hand over.
 
-A name may be an id, a title (its newest continuation is meant) or the beginning of an id, and
-needs no quotes. What goes on with the session is the command of `resume.command`, or the Hermes
-Agent that is installed.
+A name is an id, an id prefix, or a title (which means its newest continuation), and needs no
+quotes. `resume.command` or the installed Hermes Agent continues the session.
 """
 
 from __future__ import annotations
@@ -35,17 +34,17 @@ _OWN_WITH_VALUE = ("--home", "--profile", "--db")
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a command line that resumes asks for."""
+    """A parsed command line that resumes a session."""
 
     name: str | None
-    """The session's id, title or prefix; None for the one used last."""
+    """The session's id, id prefix or title; None for the last session."""
     options: argparse.Namespace
     rest: tuple[str, ...]
-    """Arguments for whoever takes over."""
+    """Arguments for the program that continues the session."""
 
 
 def is_meant(arguments: Sequence[str]) -> bool:
-    """Tell whether a command line resumes a session: `-c`, `-r`, also after `chat`."""
+    """Return whether a command line resumes a session: `-c`, `-r`, also after `chat`."""
     left = list(arguments)
     while left and left[0] in _OWN_WITH_VALUE:
         del left[:2]
@@ -60,7 +59,7 @@ def _flag(argument: str) -> str | None:
 
 
 def parse(arguments: Sequence[str]) -> Wish:
-    """Take a command line that resumes apart."""
+    """Parse a command line that resumes a session."""
     options = argparse.Namespace(home=None, profile=None, db=None, print=False)
     words: list[str] = []
     rest: list[str] = []
@@ -84,18 +83,17 @@ def parse(arguments: Sequence[str]) -> Wish:
             naming = False
     name = " ".join(words).strip() or None
     if name is None and any(_flag(argument) in RESUME for argument in arguments):
-        raise InvalidInput("-r needs a session: its id, title or the beginning of its id.")
+        raise InvalidInput("-r needs a session: its id, id prefix or title.")
     return Wish(name, options, tuple(rest))
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Resume the session that a command line means."""
     wish = parse(arguments)
     return resume(wish, surroundings.from_options(wish.options))
 
 
 def resume(wish: Wish, context: Context) -> int:
-    """Resume a session: recap, then hand over; with --print only the recap."""
+    """Show the recap and hand over; with --print, only show the recap."""
     config = context.config()
     try:
         with context.store() as store:
@@ -124,8 +122,8 @@ def _find(store: Store, name: str | None) -> Session | None:
     last = store.lists.recent_ids("cli", limit=1)
     if not last:
         complain(
-            "There is no earlier session of the terminal to continue. "
-            "'hermes sessions list' shows those of other sources."
+            "There is no terminal session to continue. "
+            "'hermes sessions list' shows sessions from other sources."
         )
         return None
     return store.sessions.find_to_resume(last[0])
@@ -146,14 +144,13 @@ def _show(config: Config, session: Session, recap: Recap, said_of_it: str) -> No
 
 
 def successor(config: Config, session_id: str) -> list[str]:
-    """Return the command that goes on with a session; NotFound says how to mend it if none can."""
+    """Return the command that continues a session; NotFound says what to configure."""
     wanted = config.resume
     if wanted.command:
         program = wanted.command[0]
         if shutil.which(program) is None:
             raise NotFound(
-                f"'{program}' cannot be started: there is no such program. "
-                "It stands in config.yaml, resume.command."
+                f"Cannot start '{program}': no such program. Check resume.command in config.yaml."
             )
         return [part.replace("{session_id}", session_id) for part in wanted.command]
     if wanted.with_ != "builtin":
@@ -161,8 +158,8 @@ def successor(config: Config, session_id: str) -> list[str]:
         if agent is not None:
             return [*agent, "--resume", session_id]
     raise NotFound(
-        "Nothing can take this session over: no Hermes Agent is installed. Install it, or name "
-        "a command in config.yaml, for example\n"
+        "This session cannot be resumed: no Hermes Agent is installed. Install it, or set a "
+        "command in config.yaml, for example\n"
         "resume:\n  command: [my-agent, --resume, '{session_id}']\n"
         f"'hermes -r {session_id} --print' shows the recap."
     )

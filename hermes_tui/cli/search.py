@@ -1,4 +1,4 @@
-"""`hermes sessions search`: find messages and titles, grouped by conversation."""
+"""`hermes sessions search`: search messages and titles, grouped by session."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ NOTHING_FOUND = 1
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `search`."""
-    parser.add_argument("query", nargs="+", help="what to look for; see the examples")
-    parser.add_argument("--limit", type=int, default=20, help="how many messages (default: 20)")
-    parser.add_argument("--sort", choices=[o.value for o in Order], help="the order of the hits")
-    parser.add_argument("--exact", action="store_true", help="do not widen a search without hits")
-    parser.add_argument("--seconds", type=float, default=10.0, help="stop reading after (10)")
+    parser.add_argument("query", nargs="+", help="words, phrases and fields; see the examples")
+    parser.add_argument("--limit", type=int, default=20, help="number of messages (default: 20)")
+    parser.add_argument("--sort", choices=[o.value for o in Order], help="order of the results")
+    parser.add_argument("--exact", action="store_true", help="do not relax the search")
+    parser.add_argument("--seconds", type=float, default=10.0, help="time limit (default: 10)")
     parser.add_argument("--all-profiles", action="store_true", help="search all profiles")
     parser.epilog = (
         "examples:\n"
@@ -32,17 +31,16 @@ def describe(parser: argparse.ArgumentParser) -> None:
         "  hermes sessions search '\"exit code\" source:telegram after:7d'\n"
         "  hermes sessions search 'C:\\Users' OR src/main.py\n"
         "fields: source role model tool title id after before on has is tag sort\n"
-        "exit code: 0 something was found, 1 nothing was"
+        "exit code: 0 something found, 1 nothing found"
     )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Search and print the hits."""
     if options.limit < 1:
         raise InvalidInput(f"--limit must be at least 1, not {options.limit}.")
     text = " ".join(options.query)
     if query_language.parse(text).root is None:
-        raise InvalidInput(f"'{text}' holds nothing to search for. Quote signs: '\"(\"'.")
+        raise InvalidInput(f"'{text}' has no words to search for. Quote punctuation: '\"(\"'.")
     request = Request(
         text,
         order=Order(options.sort) if options.sort else None,
@@ -163,10 +161,10 @@ def _print_line(context: Context, moment: float, role: str, snippet: Snippet) ->
 
 
 def _marked(context: Context, snippet: Snippet) -> str:
-    """Return the excerpt on one line, its matches standing out."""
+    """Return the excerpt on one line, with its matches highlighted."""
     start, end = ("\x01", "\x02") if context.printer.colour else ("»", "«")
     text = snippet.marked(start, end) if "\x01" not in snippet.text else snippet.text
     if not context.printer.colour:
         return plain(text)
-    # The marks survive cleaning as the symbols of their control characters.
+    # Cleaning turns the control characters into these symbols.
     return plain(text).replace("␁", "\x1b[1;33m").replace("␂", "\x1b[0m")

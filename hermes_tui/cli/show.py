@@ -1,4 +1,4 @@
-"""`hermes sessions show`: read a whole conversation, in the pager on a terminal."""
+"""`hermes sessions show`: print a session from start to end, in a pager on a terminal."""
 
 from __future__ import annotations
 
@@ -20,16 +20,14 @@ from hermes_tui.presentation.times import local_time
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `show`."""
-    parser.add_argument("session", help="id, beginning of an id, or title")
+    parser.add_argument("session", help="id, id prefix, or title")
     parser.add_argument("--format", choices=("plain", "md", "json"), default="plain")
-    parser.add_argument("--no-pager", action="store_true", help="print straight to the terminal")
-    parser.add_argument("--full", action="store_true", help="tool output in full")
+    parser.add_argument("--no-pager", action="store_true", help="print without a pager")
+    parser.add_argument("--full", action="store_true", help="print tool output in full")
     parser.epilog = 'example:\n  hermes sessions show "my project" --format md > project.md'
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Print the transcript of a session."""
     with context.store() as store:
         session = store.sessions.find(options.session)
         if context.printer.as_json or options.format == "json":
@@ -74,7 +72,6 @@ def _shortened(text: str) -> str:
 
 
 def _page(text: str, *, wanted: bool) -> None:
-    """Show a text in the person's pager, or print it."""
     pager = os.environ.get("PAGER") or ("less" if shutil.which("less") else "")
     if not wanted or not pager:
         sys.stdout.write(text)

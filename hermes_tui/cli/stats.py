@@ -1,4 +1,4 @@
-"""`hermes sessions stats`: how much there is, and what it takes on disk."""
+"""`hermes sessions stats`: session and message counts and the database size."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from hermes_tui.presentation.numbers import byte_size, plural
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """`stats` has no arguments of its own."""
     parser.epilog = (
         "example:\n  hermes sessions stats --json | jq .by_source\n"
-        "For tokens, costs and habits see 'hermes insights'."
+        "For tokens, costs and usage, see 'hermes insights'."
     )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Print the figures of a store."""
     del options
     printer = context.printer
     try:
@@ -38,8 +36,8 @@ def run(options: argparse.Namespace, context: Context) -> int:
         printer.line(f"  {plain(source)}: {plural(number, 'session')}")
     printer.line(f"Database size: {byte_size(stats.database_bytes)}")
     if stats.log_bytes:
-        printer.line(f"  and its write-ahead log: {byte_size(stats.log_bytes)}")
+        printer.line(f"  write-ahead log: {byte_size(stats.log_bytes)}")
     if stats.reclaimable_bytes:
         free = byte_size(stats.reclaimable_bytes)
-        printer.line(f"  free inside: {free} ('hermes sessions optimize' gives it back)")
+        printer.line(f"  unused: {free} (free it with 'hermes sessions optimize')")
     return 0

@@ -1,4 +1,4 @@
-"""`hermes sessions trash` and `restore`: what was deleted, and bringing it back."""
+"""`hermes sessions trash` and `restore`: list, empty and restore the trash."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from hermes_tui.presentation.times import age
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `trash`."""
     parser.add_argument("what", nargs="?", choices=("list", "empty"), default="list")
     parser.add_argument("--older-than", type=float, metavar="DAYS", help="with empty: only older")
-    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
-    parser.epilog = "examples:\n  hermes sessions trash\n  hermes sessions trash empty"
+    parser.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
+    parser.epilog = (
+        "examples:\n  hermes sessions trash\n  hermes sessions trash empty --older-than 30"
+    )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """List or empty the trash."""
     return _empty(options, context) if options.what == "empty" else _list(context)
 
 
@@ -66,7 +66,7 @@ def _list(context: Context) -> int:
                 for batch in batches
             ),
         )
-        context.printer.line("'hermes sessions restore No' brings one back.")
+        context.printer.line("Restore one with 'hermes sessions restore No'.")
     return 0
 
 
@@ -78,7 +78,7 @@ def _empty(options: argparse.Namespace, context: Context) -> int:
             return 0
         older = f" older than {options.older_than:g} days" if options.older_than else ""
         sessions = sum(batch.sessions for batch in batches)
-        question = f"Remove what is in the trash{older} for good ({plural(sessions, 'session')})?"
+        question = f"Permanently delete the trash{older} ({plural(sessions, 'session')})?"
         if not options.yes and not confirm(question):
             context.printer.line("Cancelled.")
             return 1
@@ -89,21 +89,21 @@ def _empty(options: argparse.Namespace, context: Context) -> int:
         )
     else:
         said = f"{plural(gone.sessions, 'session')}, {plural(gone.messages, 'message')}"
-        context.printer.line(f"Removed {said}, {byte_size(gone.bytes)}.")
+        context.printer.line(f"Permanently deleted {said}, {byte_size(gone.bytes)}.")
     return 0
 
 
 def restore_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `restore`."""
     parser.add_argument(
-        "what", nargs="?", help="a number from 'trash', a session's id or title; default: the last"
+        "what",
+        nargs="?",
+        help="a number from 'trash', a session id or title (default: the last deletion)",
     )
-    parser.add_argument("--last", action="store_true", help="what was deleted last")
+    parser.add_argument("--last", action="store_true", help="restore the last deletion")
     parser.epilog = "examples:\n  hermes sessions restore --last\n  hermes sessions restore 3"
 
 
 def restore(options: argparse.Namespace, context: Context) -> int:
-    """Bring something back from the trash."""
     what: int | str | None = options.what
     if options.last:
         what = None

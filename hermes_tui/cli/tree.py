@@ -1,4 +1,4 @@
-"""`hermes sessions tree`: what a session grew out of and into."""
+"""`hermes sessions tree`: the lineage of a session."""
 
 from __future__ import annotations
 
@@ -20,13 +20,11 @@ _NAMES = {
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `tree`."""
-    parser.add_argument("session", help="id, beginning of an id, or title")
+    parser.add_argument("session", help="id, id prefix, or title")
     parser.epilog = 'example:\n  hermes sessions tree "my project"'
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Print the family tree of a session."""
     with context.store() as store:
         lineage = store.lineage.tree(store.sessions.find(options.session).id)
     if context.printer.as_json:
@@ -43,7 +41,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
 
 
 def _as_data(root: LineageNode) -> dict[str, Any]:
-    """Return a tree as nested objects, without recursion: a chain may be very long."""
+    """Return a tree as nested objects, without recursion, since chains can be very long."""
     made: dict[str, dict[str, Any]] = {}
     for node in reversed(_in_order(root)):
         session = node.session
@@ -78,7 +76,7 @@ def _print(context: Context, lineage: Lineage) -> None:
             corner, bar = ("└─ ", "   ") if place == last else ("├─ ", "│  ")
             waiting.append((child, indent + corner, indent + bar))
     if lineage.truncated:
-        context.printer.line("… the tree is larger than this; the rest is left out.")
+        context.printer.line("… the tree has more sessions than shown here.")
 
 
 def _line(context: Context, lineage: Lineage, node: LineageNode) -> str:

@@ -9,12 +9,10 @@ from hermes_tui.cli.common.context import Context
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `unarchive`."""
     mark_options.describe_sessions(parser, "")
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Mark conversations."""
     return mark_options.run(
         options, context, lambda store, session_id: store.marks.unarchive(session_id)
     )

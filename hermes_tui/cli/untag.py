@@ -9,16 +9,14 @@ from hermes_tui.cli.common.context import Context
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `untag`."""
-    parser.add_argument("session", help="id, beginning of an id, or title")
-    parser.add_argument("tags", nargs="*", help="words; find them with tag:word")
+    parser.add_argument("session", help="id, id prefix, or title")
+    parser.add_argument("tags", nargs="*", help="tags to remove (default: all)")
     parser.epilog = (
-        'example:\n  hermes sessions untag "my project" work\nWithout words, all tags are removed.'
+        'example:\n  hermes sessions untag "my project" work\nWithout tags, all tags are removed.'
     )
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    """Change the tags of a conversation."""
     return mark_options.run(
         options, context, lambda store, session_id: store.marks.untag(session_id, *options.tags)
     )

@@ -1,7 +1,7 @@
-"""The verbs of `hermes sessions`: their names, one line about each, and where they live.
+"""The verbs of `hermes sessions`: their names, one-line summaries and modules.
 
 A verb is a module with `describe(parser)`, which adds its arguments, and `run(options, context)`,
-which returns the exit code. Only the module of the verb that is used is imported.
+which returns the exit code. Only the module of the requested verb is imported.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hermes_tui.cli.common.context import add_options
 
 
 class Verb(NamedTuple):
-    """A verb: the module that has it, what it does, and whether it answers as JSON."""
+    """A verb: its module, its summary, and whether it has `--json`."""
 
     module: str
     about: str
@@ -23,31 +23,31 @@ class Verb(NamedTuple):
 
 
 VERBS: dict[str, Verb] = {
-    "browse": Verb("browse", "look through all sessions, full screen", False),
-    "list": Verb("list", "list recent sessions"),
-    "search": Verb("search", "find messages in all sessions"),
-    "recall": Verb("recall", "ask what earlier conversations say about something"),
-    "show": Verb("show", "read a whole conversation"),
-    "tree": Verb("tree", "show what a session grew out of and into"),
-    "rename": Verb("rename", "give a session a title"),
-    "delete": Verb("delete", "put conversations into the trash"),
-    "prune": Verb("prune", "let old conversations go"),
-    "restore": Verb("restore", "bring back what was deleted"),
-    "trash": Verb("trash", "see or empty the trash"),
+    "browse": Verb("browse", "browse and search your conversations, full screen", False),
+    "list": Verb("list", "list recent conversations"),
+    "search": Verb("search", "search all messages and titles"),
+    "recall": Verb("recall", "ask a question about earlier conversations"),
+    "show": Verb("show", "print a session from start to end"),
+    "tree": Verb("tree", "show compressions, branches and sub-agents of a session"),
+    "rename": Verb("rename", "change the title of a session"),
+    "delete": Verb("delete", "move conversations to trash"),
+    "prune": Verb("prune", "move old conversations to trash"),
+    "restore": Verb("restore", "restore conversations from the trash"),
+    "trash": Verb("trash", "list or empty the trash"),
     "archive": Verb("archive", "hide conversations from lists"),
-    "unarchive": Verb("unarchive", "show them in lists again"),
-    "pin": Verb("pin", "keep conversations from being pruned"),
-    "unpin": Verb("unpin", "take the pin off"),
-    "tag": Verb("tag", "give a conversation tags"),
-    "untag": Verb("untag", "take tags off"),
-    "export": Verb("export", "write sessions to a file", False),
-    "import": Verb("import_", "bring in exported sessions"),
-    "stats": Verb("stats", "count sessions and messages, measure the file"),
-    "insights": Verb("insights", "tokens, costs and habits, with charts"),
-    "optimize": Verb("optimize", "make the file small and search fast"),
-    "doctor": Verb("doctor", "see whether the file is well, and mend it"),
+    "unarchive": Verb("unarchive", "show archived conversations in lists again"),
+    "pin": Verb("pin", "protect conversations from pruning"),
+    "unpin": Verb("unpin", "remove the pin from conversations"),
+    "tag": Verb("tag", "add tags to a conversation"),
+    "untag": Verb("untag", "remove tags from a conversation"),
+    "export": Verb("export", "export sessions to a file", False),
+    "import": Verb("import_", "import sessions from a file"),
+    "stats": Verb("stats", "show session and message counts and the database size"),
+    "insights": Verb("insights", "show tokens, costs and usage, with charts"),
+    "optimize": Verb("optimize", "shrink the database and speed up search"),
+    "doctor": Verb("doctor", "check the database and repair it"),
     "config": Verb("config", "show and check config.yaml"),
-    "completions": Verb("completions", "print completions for your shell", False),
+    "completions": Verb("completions", "print a completion script for your shell", False),
 }
 
 
@@ -57,7 +57,7 @@ def load(name: str) -> ModuleType:
 
 
 def describe(name: str, parser: argparse.ArgumentParser) -> ModuleType:
-    """Give a parser all that a verb says of itself and takes; return the module of the verb."""
+    """Add the description and arguments of a verb to a parser; return the module of the verb."""
     verb, module = VERBS[name], load(name)
     parser.description = verb.about[0].upper() + verb.about[1:] + "."
     module.describe(parser)
@@ -66,9 +66,9 @@ def describe(name: str, parser: argparse.ArgumentParser) -> ModuleType:
 
 
 def describe_resuming(parser: argparse.ArgumentParser) -> None:
-    """Add the two ways to resume a session, which need no verb."""
+    """Add `-c` and `-r`, which resume a session without a verb."""
     parser.add_argument(
-        "-c", "--continue", metavar="NAME", nargs="?", help="resume the last, or a named one"
+        "-c", "--continue", metavar="NAME", nargs="?", help="resume the last session, or this one"
     )
     parser.add_argument("-r", "--resume", metavar="SESSION", help="resume by id, prefix or title")
 

@@ -1,6 +1,6 @@
-"""What the demonstration server says: scripted answers about sessions, titles and summaries.
+"""Scripted answers, titles and summaries of the demo model.
 
-Plain functions from a request to words; the server is in `loopback`.
+Pure functions from a request to text; the server is in `model_server`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SEARCH_TOOL = "session_search"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What the scripted assistant does next: say something, or look something up first."""
+    """What the scripted assistant does next: answer, or search first."""
 
     text: str = ""
     reasoning: str = ""
@@ -27,13 +27,13 @@ class Line:
 
 
 _GREETING = """\
-Hello! I am the demonstration assistant: a small script on your own machine, so nothing you type \
+Hello, I am the demonstration assistant: a small script on your own machine, so nothing you type \
 leaves it.
 
-Ask me about **searching**, **resuming**, **titles**, **branches**, **exporting** or **pruning**, \
-or ask what we talked about earlier, and I will look it up in the sample sessions.
+Ask me about **searching**, **resuming**, **titles**, **branches**, **exporting** or **pruning**. \
+Or ask what we talked about earlier, and I will search the sample sessions.
 
-To talk to a real model, name one in `config.yaml`:
+To chat with a real model, set one in `config.yaml`:
 
 ```yaml
 model:
@@ -45,47 +45,47 @@ _ANSWERS: tuple[tuple[str, str], ...] = (
     (
         r"search|find|look for|query",
         """\
-Press `/` in the browser and type; results come while you do.
+Press `/` in the browser and type; results appear as you type.
 
-| You type | You find |
+| Type | To find |
 |---|---|
 | `docker compose` | both words, anywhere |
 | `"out of memory"` | the exact phrase |
 | `deploy*` | deploy, deploys, deployment … |
-| `error -timeout` | the first without the second |
-| `source:telegram` | one platform only |
+| `error -timeout` | the first word without the second |
+| `source:telegram` | one source only |
 
-Matches are marked in the transcript, and `n` goes to the next one.
+Matches are highlighted in the transcript, and `n` goes to the next one.
 """,
     ),
     (
         r"resum|continu|pick up",
         """\
-There are three ways back into a conversation:
+There are three ways to resume a conversation:
 
-1. **In the browser**, mark it and press `Enter`.
-2. **By name**: `hermes -c "my project"`. If there are `my project #2` and `#3`, you get the newest.
+1. **In the browser**: move to it and press `Enter`.
+2. **By name**: `hermes -c "my project"`. If there is a `my project #2` or `#3`, you get the newest.
 3. **The last one**: `hermes -c`.
 
-You first see a short recap, so that you know where you stopped.
+A short recap shows where you left off.
 """,
     ),
     (
         r"title|rename|call(ed)? (it|this)|name",
         """\
-A session gets a title of three to seven words after the first exchange. To choose your own:
+A session gets a title of three to seven words after the first exchange. To set your own:
 
 - `/title my research project` in a chat,
 - `r` in the list of the browser,
 - `hermes sessions rename ID my research project` in a shell.
 
-Titles are unique. A continuation takes the next number, as in `my research project #2`.
+Titles are unique. A continuation gets the next number, as in `my research project #2`.
 """,
     ),
     (
         r"branch|fork|lineage",
         """\
-`/branch` goes on in a copy, and the session you came from stays as it is:
+`/branch` continues in a copy, and the original session stays unchanged:
 
 ```
 refactoring auth
@@ -93,7 +93,7 @@ refactoring auth
 └─ try it with passkeys    branch
 ```
 
-The *Lineage* page of the browser shows this tree; `Enter` goes to any of its sessions.
+The *Lineage* page of the browser shows this tree; `Enter` opens any of its sessions.
 """,
     ),
     (
@@ -104,25 +104,25 @@ hermes sessions export notes.md
 hermes sessions export everything.jsonl
 ```
 
-Add `--redact` to leave keys and passwords out. A JSON lines file can be imported again.
+Add `--redact` to mask keys and passwords. A JSON lines file can be imported again.
 """,
     ),
     (
         r"prune|delete|clean|trash|remove|space",
         """\
-- `d` in the list deletes what is marked; `u` brings it back.
-- `hermes sessions prune --older-than 90d` shows what would go, then asks.
-- `hermes sessions trash` lists what was deleted, and `restore` brings it back.
+- `d` in the list moves the current conversation to trash; `u` restores it.
+- `hermes sessions prune --older-than 90d` shows what it would prune, then asks.
+- `hermes sessions trash` lists the trash, and `restore` restores from it.
 
-Nothing is gone for good until the trash is emptied.
+Nothing is permanently deleted until you empty the trash.
 """,
     ),
     (
         r"compress|context|too long|token",
         """\
-When a conversation fills half of what the model can take in, the older part is put into a summary \
-and you go on in a continuation. `/compress` does it at once. The whole text stays in the database \
-and search finds it.
+When a conversation fills half of the model's context, a summary replaces the older part and you \
+continue in a continuation. `/compress` does it right away. The full text stays in the database, \
+where search finds it.
 """,
     ),
 )
@@ -144,7 +144,7 @@ _FILLER = frozenset(
 
 
 def next_line(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any]) -> Line:
-    """Return what the assistant says or does after a conversation."""
+    """Return what the assistant does next in a conversation."""
     last = messages[-1] if messages else {}
     if last.get("role") == "tool":
         return Line(_from_results(_text(last)))
@@ -152,7 +152,7 @@ def next_line(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any]) -> Li
     if _EARLIER.search(question) and _offers_search(tools):
         wanted = keywords(question) or question
         return Line(
-            reasoning="This is about an earlier conversation, so I look it up.",
+            reasoning="This is about an earlier conversation, so I will search for it.",
             tool=SEARCH_TOOL,
             arguments=json.dumps({"query": wanted}, ensure_ascii=False),
         )
@@ -169,7 +169,7 @@ def keywords(question: str) -> str:
 
 
 def whole_answer(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Return the answer to a request that is not streamed: a title, or a summary."""
+    """Return the answer to a request that is not streamed, usually a title or a summary."""
     order = " ".join(_text(each) for each in messages if each.get("role") == "system").lower()
     text = "\n".join(_text(each) for each in messages if each.get("role") == "user")
     if "title" in order:
@@ -180,12 +180,12 @@ def whole_answer(messages: Sequence[Mapping[str, Any]]) -> str:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """Yield a text word by word, white space included."""
+    """Yield a text word by word, with its white space."""
     yield from re.findall(r"\s*\S+\s*\Z|\s*\S+", text)
 
 
 def _title(text: str) -> str:
-    # What was asked, without the answer below it.
+    # Only the question, without the answer below it.
     parts = re.split(r"^\w+:\s", text.strip(), flags=re.M)
     said = next((part for part in parts if part.strip()), "")
     words = keywords(one_line(said)).split()[:6]
@@ -220,7 +220,7 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 def _from_results(text: str) -> str:
-    """Return an answer from what the search tool found, whatever exact form that has."""
+    """Return an answer from the results of the search tool, in any form."""
     try:
         found = json.loads(text)
     except ValueError:
@@ -232,14 +232,14 @@ def _from_results(text: str) -> str:
     )  # fmt: skip
     lines = [_result(each) for each in results if isinstance(each, Mapping)]
     if not lines:
-        return "I looked through the earlier conversations and found nothing about that."
+        return "I searched the earlier conversations and found nothing about that."
     return "\n".join(
         [
             f"I found {len(lines)} earlier conversation{'' if len(lines) == 1 else 's'} about it:",
             "",
             *lines,
             "",
-            "Open one in the browser to read all of it.",
+            "Open one in the browser to read it in full.",
         ]
     )
 

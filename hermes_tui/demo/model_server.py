@@ -1,7 +1,7 @@
-"""A small server on this machine that speaks the OpenAI protocol, for the demonstration and tests.
+"""A small local server that speaks the OpenAI protocol, for the demo and tests.
 
 It is a real server on a real socket, so that what works with it works with others. It listens on
-the loopback address only and says what `script` says. Subclasses can misbehave: see `respond`.
+the loopback address only and answers with `answers`. Subclasses can misbehave: see `respond`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Exchange:
         self.write(f"data: {json.dumps(value, ensure_ascii=False)}\n\n".encode())
 
     def end_stream(self) -> None:
-        """End a stream in good order."""
+        """End a stream properly."""
         self.write(b"data: [DONE]\n\n")
         self._handler.wfile.write(b"0\r\n\r\n")
 
@@ -92,9 +92,9 @@ class DemoServer:
         self.closing = threading.Event()
         """Set when the server is about to close; waiting answers end then."""
         self.left = threading.Event()
-        """Set when somebody hung up before an answer was whole."""
+        """Set when a client disconnected before the answer was complete."""
         self.requests: list[Mapping[str, Any]] = []
-        """What was asked so far, for tests."""
+        """The requests so far, for tests."""
         self._server = _Server(self)
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.05,), name="hermes-demo", daemon=True
@@ -106,12 +106,12 @@ class DemoServer:
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     def start(self) -> Self:
-        """Begin to answer."""
+        """Start answering requests."""
         self._thread.start()
         return self
 
     def close(self) -> None:
-        """End all answers and give the port back."""
+        """End all answers and free the port."""
         self.closing.set()
         if self._thread.is_alive():
             self._server.shutdown()
@@ -132,7 +132,7 @@ class DemoServer:
     # -- answering -------------------------------------------------------------------------
 
     def respond(self, exchange: Exchange) -> None:
-        """Answer one request; subclasses may do it otherwise."""
+        """Answer one request; subclasses may override this."""
         if exchange.path.endswith("/models"):
             model = {"id": MODEL, "object": "model", "created": CREATED, "owned_by": "hermes"}
             exchange.send_json(200, {"object": "list", "data": [model]})
@@ -145,7 +145,7 @@ class DemoServer:
             exchange.send_json(200, whole(exchange.body, answers.whole_answer(messages)))
 
     def line(self, exchange: Exchange) -> answers.Line:
-        """Return what is to be said or done; subclasses may say something else."""
+        """Return what the assistant does next; subclasses may override this."""
         tools = exchange.body.get("tools")
         return answers.next_line(_messages(exchange.body), tools if isinstance(tools, list) else ())
 
@@ -205,7 +205,7 @@ def whole(body: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def usage(body: Mapping[str, Any], said: str) -> dict[str, int]:
-    """Return figures that are about right: four letters make a token."""
+    """Return rough token counts, at four characters per token."""
     asked = len(json.dumps(body.get("messages"), ensure_ascii=False)) // 4
     told = max(1, len(said) // 4)
     return {"prompt_tokens": asked, "completion_tokens": told, "total_tokens": asked + told}
@@ -224,7 +224,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def server_bind(self) -> None:
-        # The parent asks for the full name of this machine, which can take seconds.
+        # The parent looks up the full name of this machine, which can take seconds.
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = "localhost", self.server_address[1]
 
@@ -260,4 +260,4 @@ class _Handler(BaseHTTPRequestHandler):
             demo.left.set()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the parent's name
-        """Say nothing: there is a screen to keep clean."""
+        """Print nothing, because a screen is open."""

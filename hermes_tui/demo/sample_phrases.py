@@ -1,4 +1,4 @@
-"""The words that sample sessions are made of. Data only.
+"""The phrases that sample sessions are made of. Data only.
 
 In templates, {path}, {url}, {mail}, {name}, {word}, {number}, {hash} and {service} are filled in
 by the generator.
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Topic(NamedTuple):
-    """Something to talk about: a title, what a person asks, what the answer says."""
+    """A topic: a title, questions of the user, and answers."""
 
     title: str
     asks: tuple[str, ...]
@@ -32,14 +32,14 @@ ENGLISH = (
             "```python\ndef lifetime(settings):\n    return settings.get('session_ttl', {number}) * 1000\n```",
             "I changed `{path}` and ran the suite: {number} passed, 0 failed. See {url} for the "
             "background on sliding expiry.",
-            "Two tests fail because they freeze the clock at midnight; I'd rather mend the tests.",
+            "Two tests fail because they freeze the clock at midnight; I'd rather fix the tests.",
         ),
     ),
     Topic(
         "Refactor the {service} module",
         (
             "Help me refactor {path}, it's over {number} lines now.",
-            "Can you split it so that parsing and I/O are apart?",
+            "Can you split it so that parsing and I/O are separate?",
             "Please keep the function names, other teams import them.",
         ),
         (
@@ -68,7 +68,7 @@ ENGLISH = (
         "Plan a trip to {name}",
         (
             "What's the weather in Las Vegas next week?",
-            "Find me a quiet hotel near the old town, below ${number} a night.",
+            "Find me a quiet hotel near the old town, under ${number} a night.",
             "And a vegetarian restaurant for Friday evening, please 🙏",
         ),
         (

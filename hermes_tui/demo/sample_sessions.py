@@ -1,4 +1,4 @@
-"""Makes sample sessions: the same ones for the same seed, one conversation at a time in memory."""
+"""Generates sample sessions: the same for the same seed, one conversation in memory at a time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WEIGHTS = {"cli": 30, "telegram": 12, "discord": 8, "cron": 8, "slack": 4, "wha
 
 @dataclass(frozen=True, slots=True)
 class SampleSession:
-    """A session to be written, with its messages in order."""
+    """A session to write, with its messages in order."""
 
     id: str
     source: str
@@ -42,7 +42,7 @@ class SampleSession:
 
 
 class _Maker:
-    """Draws everything from one random generator, so that a seed decides it all."""
+    """Draws everything from one random generator, so that the seed determines the result."""
 
     def __init__(self, seed: int, now: float, exchanges: float) -> None:
         self._random = random.Random(seed)
@@ -87,7 +87,7 @@ class _Maker:
 
     def _sentence(self) -> str:
         draw = self._random
-        # The square of a uniform draw makes early words common and late ones rare, as in prose.
+        # Squaring a uniform draw makes early words common and late ones rare, as in prose.
         size = len(sample_phrases.COMMON)
         words = [
             sample_phrases.COMMON[int(draw.random() ** 2 * size)]
@@ -98,7 +98,7 @@ class _Maker:
         return " ".join(words).capitalize() + "."
 
     def _identifier(self) -> str:
-        """Return a made-up name as in code; there are tens of thousands of them."""
+        """Return one of tens of thousands of made-up identifiers."""
         draw = self._random
         one, two = draw.choice(sample_phrases.COMMON), draw.choice(sample_phrases.WORDS)
         third = draw.choice(sample_phrases.COMMON)
@@ -134,7 +134,7 @@ class _Maker:
             "timestamp": moment,
             "finish_reason": "stop",
             "token_count": draw.randint(40, 900),
-            "reasoning": "The person wants a short answer." if draw.random() < 0.2 else None,
+            "reasoning": "The user wants a short answer." if draw.random() < 0.2 else None,
         }
 
     def _answer(self, topic: Topic) -> str:
@@ -217,10 +217,10 @@ class _Maker:
         else:
             source = draw.choices(names, [_WEIGHTS.get(name, 1) for name in names])[0]
         topic = self._topic()
-        # Squaring the draw puts most conversations into the last weeks, as with real people.
+        # Squaring the draw puts most conversations into the last weeks, as with real users.
         start = self._now - 60 - draw.random() ** 2 * YEAR
         title = self._title(topic) if draw.random() < 0.6 else None
-        # Early ones are always chains, so that even a small sample shows one.
+        # Two early ones are always chains, so that even a small sample has one.
         segments = draw.randint(2, 6) if number in (0, 7) or draw.random() < 0.08 else 1
         yield from self._chain(source, topic, start, title, segments, number)
 
@@ -283,7 +283,7 @@ def sample_sessions(
 ) -> Iterator[SampleSession]:
     """Yield about `number` sessions (a conversation is never cut), parents before children.
 
-    `exchanges` is the mean number of questions in a session; `now` is the end of the story.
+    `exchanges` is the mean number of questions in a session; `now` is the present.
     """
     maker = _Maker(seed, now, exchanges)
     made = 0
@@ -296,7 +296,7 @@ def sample_sessions(
 
 
 def create(path: Path, number: int, *, now: float, seed: int = 1, exchanges: float = 4.0) -> None:
-    """Make a database file of sample sessions."""
+    """Create a database of sample sessions."""
     database = Database(path)
     try:
         fill(database, number, now=now, seed=seed, exchanges=exchanges)
@@ -313,7 +313,7 @@ def fill(
     exchanges: float = 4.0,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Write sample sessions into a database, a few hundred messages at a time; return how many."""
+    """Write sample sessions to a database in batches of messages; return how many sessions."""
     written = 0
     batch: list[SampleSession] = []
     waiting = 0

@@ -115,4 +115,4 @@ def test_without_an_agent_an_unknown_command_is_a_usage_error(tmp_path: Path) ->
     done = hermes(tmp_path, "sesions", "list")
     assert done.code == 2 and "Did you mean 'sessions'?" in done.err
     done = hermes(tmp_path)
-    assert done.code == 2 and "nothing to say" in done.err
+    assert done.code == 2 and "nothing to send" in done.err

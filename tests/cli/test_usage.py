@@ -37,7 +37,7 @@ def test_a_misspelt_verb_gets_a_hint(tmp_path: Path) -> None:
         (("sessions", "list", "--limit", "x"), "invalid int value"),
         (("sessions", "search", "x", "--limit", "0"), "at least 1"),
         (("sessions", "insights", "--days", "0"), "at least 1"),
-        (("sessions", "list", "--db", "a.db", "--home", "b"), "leave --home"),
+        (("sessions", "list", "--db", "a.db", "--home", "b"), "leave out --home"),
         (("-r",), "-r needs a session"),
     ],
 )
@@ -85,7 +85,7 @@ def test_config_is_checked(tmp_path: Path) -> None:
     path.write_text("sessions:\n  retention_day: 3\nterminal:\n  whatever: 1\n")
     done = hermes(tmp_path, "sessions", "config", "check")
     assert done.code == 1
-    assert "line 2: sessions.retention_day is not known; did you mean sessions.retention_days" in (
+    assert "line 2: unknown key sessions.retention_day; did you mean sessions.retention_days" in (
         done.out
     )
     path.write_text("display:\n  resume_display: tiny\n")

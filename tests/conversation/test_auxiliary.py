@@ -108,7 +108,7 @@ def test_a_summary_that_fails_says_so() -> None:
     with TroubleServer(refuses(401)) as server:
         summarise = summariser(_config(server), {})
         assert summarise is not None
-        with pytest.raises(SummaryError, match="does not take the key"):
+        with pytest.raises(SummaryError, match="rejected the key"):
             summarise("?", "text")
 
 

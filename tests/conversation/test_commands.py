@@ -49,7 +49,7 @@ def test_what_is_a_command(text: str, spoken: Spoken | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "hint"), [("/titel x", "Did you mean /title?"), ("/zzz", "/help shows all.")]
+    ("text", "hint"), [("/titel x", "Did you mean /title?"), ("/zzz", "/help shows all commands.")]
 )
 def test_one_that_does_not_exist(text: str, hint: str) -> None:
     with pytest.raises(InvalidInput, match=hint.replace("?", r"\?")):
@@ -62,7 +62,7 @@ def test_any_text_is_understood_or_refused(text: str) -> None:
         spoken = slash_syntax.parse(text)
     except InvalidInput as error:
         assert text.strip().startswith("/")
-        assert "There is no command" in str(error)
+        assert "Unknown command" in str(error)
     else:
         assert spoken is None or spoken.name in slash_syntax.BY_NAME
 

@@ -146,7 +146,7 @@ def test_without_a_key_all_names_are_told() -> None:
 
 
 def test_a_key_from_a_web_page() -> None:
-    with pytest.raises(NoKey, match="OPENAI_API_KEY holds characters") as caught:
+    with pytest.raises(NoKey, match="OPENAI_API_KEY has invalid characters") as caught:
         _resolved("model: m", OPENAI_API_KEY="sk–abc")
     assert "sk" not in str(caught.value)
 
@@ -177,7 +177,7 @@ def test_variables_count_when_a_chat_begins() -> None:
     text = "model: {default: '${WHICH}', base_url: 'http://${HOST}/v1'}"
     found = _resolved(text, WHICH="m", HOST="localhost")
     assert (found.model, found.base_url) == ("m", "http://localhost/v1")
-    with pytest.raises(NotReady, match=r"model\.base_url names \$\{HOST\}"):
+    with pytest.raises(NotReady, match=r"model\.base_url uses \$\{HOST\}"):
         _resolved(text, WHICH="m")
 
 

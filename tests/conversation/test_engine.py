@@ -118,7 +118,7 @@ def test_looking_something_up(db: SessionDB, path: Path) -> None:
     assert user["role"] == "user"
     [asked] = call["tool_calls"]
     assert call["finish_reason"] == "tool_calls"
-    assert call["reasoning"] == "This is about an earlier conversation, so I look it up."
+    assert call["reasoning"] == "This is about an earlier conversation, so I will search for it."
     assert asked["function"] == {"name": "session_search", "arguments": '{"query": "quokka"}'}
     assert (found["role"], found["tool_name"]) == ("tool", "session_search")
     assert found["tool_call_id"] == asked["id"]

@@ -47,7 +47,7 @@ HALF = chunk({"content": "Half an ans"})
 LIMIT = "This model's maximum context length is 8192 tokens, your messages have 9000"
 
 CASES: list[tuple[Behaviour, type[ChatError], str, int]] = [
-    (refuses(401, f"Incorrect API key provided: {KEY}"), NotAuthorised, "take the key", 1),
+    (refuses(401, f"Incorrect API key provided: {KEY}"), NotAuthorised, "rejected the key", 1),
     (refuses(403, "Not in your country"), NotAuthorised, "Not in your country", 1),
     (refuses(404, "The model `x` does not exist", "model_not_found"), UnknownModel, "model_not", 1),
     (refuses(404, "Not Found"), UnknownModel, "model.base_url", 1),
@@ -55,8 +55,13 @@ CASES: list[tuple[Behaviour, type[ChatError], str, int]] = [
     (refuses(400, LIMIT, "context_length_exceeded"), TooLong, "/compress", 1),
     (refuses(413, "Prompt is too long"), TooLong, "/compress", 1),
     (refuses(400, "temperature must be 1"), ChatError, "temperature must be 1", 1),
-    (refuses(402, "Insufficient credits"), RateLimited, "no credit", 1),
-    (refuses(429, "You exceeded your quota", "insufficient_quota"), RateLimited, "no credit", 1),
+    (refuses(402, "Insufficient credits"), RateLimited, "out of credit", 1),
+    (
+        refuses(429, "You exceeded your quota", "insufficient_quota"),
+        RateLimited,
+        "out of credit",
+        1,
+    ),
     (refuses(429, "Slow down"), RateLimited, "too many requests", 3),
     (refuses(429, "Slow down", Retry_After="3600"), RateLimited, "in 3600 seconds", 1),
     (refuses(500, "Oops"), ServerTrouble, "Oops", 3),
@@ -64,8 +69,8 @@ CASES: list[tuple[Behaviour, type[ChatError], str, int]] = [
     (hangs_up, Dropped, "broke off", 3),
     (speaks_gibberish, BadAnswer, "broke off", 3),
     (shows_a_page, BadAnswer, "sent text/html instead of an answer", 1),
-    (sends(b"\xff\xfe\xff\n\n"), BadAnswer, "cannot be understood", 1),
-    (sends(b"data: {not json\n\n"), BadAnswer, "cannot be understood", 1),
+    (sends(b"\xff\xfe\xff\n\n"), BadAnswer, "sent an invalid answer", 1),
+    (sends(b"data: {not json\n\n"), BadAnswer, "sent an invalid answer", 1),
     (sends(done=False), BadAnswer, "broke off", 3),
     (sends({"error": {"message": "Overloaded", "code": 502}}), ServerTrouble, "Overloaded", 3),
     (sends({"error": {"message": LIMIT, "code": None}}), TooLong, "/compress", 1),
@@ -295,7 +300,7 @@ def _close_when_begun(talk: Talk) -> None:
 def test_a_whole_answer_can_be_given_up() -> None:
     with TroubleServer(hangs) as server:
         provider = Provider(endpoint_at(server.base_url))
-        with pytest.raises(ChatError, match="given up"):
+        with pytest.raises(ChatError, match="cancelled"):
             provider.complete([], cancelled=lambda: server.asked > 0)
 
 

@@ -98,24 +98,24 @@ def test_from_the_first_word_to_the_second_part(
 ) -> None:
     talks_to(bare, server)
     terminal = chat(bare)
-    terminal.wait_for("new session", "Say something")
+    terminal.wait_for("new session", "Type a message")
     terminal.type("How do I export quokkas as Markdown?\r")
-    terminal.wait_for("Add --redact to leave keys")
+    terminal.wait_for("Add --redact to mask keys")
     terminal.wait_until(lambda screen: "quokkas" in screen.lines[0], "a title in the first line")
     terminal.send("escape")
     ended = left(terminal)
     first = newest(bare)
     assert f"Session {first['id']} “{first['title']}”" in ended.after
-    assert f"Come back with: hermes -r {first['id']}" in ended.after
+    assert f"Resume with: hermes -r {first['id']}" in ended.after
     assert "quokkas" in first["title"]
     assert first["end_reason"] == "cli_close"
 
     terminal = chat(bare, "-c")
     terminal.wait_for("Previous conversation", "You: How do I export quokkas", first["title"])
     terminal.type("And how do I search?\r")
-    terminal.wait_for("Matches are marked in the transcript", "Esc leave")
+    terminal.wait_for("Matches are highlighted in the transcript", "Esc leave")
     terminal.type("/compress\r")
-    terminal.wait_for("continues in a shorter form", f"{first['title']} #2")
+    terminal.wait_for("You are now in a continuation", f"{first['title']} #2")
     terminal.send("escape")
     left(terminal)
     second = newest(bare)
@@ -126,7 +126,7 @@ def test_from_the_first_word_to_the_second_part(
     terminal.send("enter")
     terminal.wait_for("Hermes chat", "Previous conversation")
     terminal.type("How do I prune?\r")
-    terminal.wait_for("Nothing is gone for good", "Esc leave")
+    terminal.wait_for("Nothing is permanently deleted", "Esc leave")
     terminal.send("escape")
     terminal.wait_gone("Hermes chat")
     terminal.wait_for(second["title"], "1 conversation")
@@ -163,8 +163,8 @@ def test_coming_back_by_the_name_of_the_first_part(
         (refuses(401, "bad key"), "key"),
         (refuses(404, "no such model", "model_not_found"), "demo"),
         (speaks_gibberish, "127.0.0.1"),
-        (falls_silent, "said nothing"),
-        (hangs, "said nothing"),
+        (falls_silent, "did not respond"),
+        (hangs, "did not respond"),
     ],
     ids=["drops", "429", "401", "404", "garbage", "falls silent", "never"],
 )
@@ -179,7 +179,7 @@ def test_trouble_is_a_sentence_and_loses_nothing(
         session = newest(bare)
         assert said(bare, session["id"])[0] == ("user", "How do I search?")
         terminal.type("/retry\r")
-        terminal.wait_for("Matches are marked in the transcript", "Esc leave")
+        terminal.wait_for("Matches are highlighted in the transcript", "Esc leave")
         terminal.send("escape")
         left(terminal)
     assert [role for role, _ in said(bare, session["id"])] == ["user", "assistant"]
@@ -191,7 +191,7 @@ def test_nobody_is_there(bare: Home, chat: Callable[..., Terminal]) -> None:
     talks_to(bare, gone)
     terminal = chat(bare)
     terminal.type("hello\r")
-    terminal.wait_for("/retry asks again.", "127.0.0.1")
+    terminal.wait_for("/retry sends it again.", "127.0.0.1")
     terminal.send("escape")
     left(terminal)
 
@@ -215,7 +215,7 @@ def test_ctrl_c_stops_the_answer_and_then_leaves(bare: Home, chat: Callable[...,
         terminal.type("hello\r")
         terminal.wait_for("Half an ans")
         terminal.send("ctrl+c")
-        terminal.wait_for("Stopped. What came was kept")
+        terminal.wait_for("Stopped. The partial answer is saved")
         terminal.send("ctrl+c")
         ended = left(terminal, code=130)
     session = newest(bare)
@@ -260,7 +260,7 @@ def test_two_terminals_on_one_file(
     one, two = chat(bare), chat(bare)
     one.type("How do I search?\r")
     two.type("How do I export?\r")
-    one.wait_for("Matches are marked")
+    one.wait_for("Matches are highlighted")
     two.wait_for("Add --redact")
     for terminal in (one, two):
         terminal.send("escape")
@@ -287,7 +287,7 @@ def test_a_question_through_a_pipe(bare: Home, server: DemoServer) -> None:
     assert [role for role, _ in said(bare, session["id"])] == ["user", "assistant"] * 2
 
     done = piped(bare, "chat", "-q", "How do I prune?", "--model", "other")
-    assert done.returncode == 0 and "Nothing is gone for good" in done.stdout
+    assert done.returncode == 0 and "Nothing is permanently deleted" in done.stdout
     assert server.requests[-1]["model"] in ("other", "demo")
     assert newest(bare)["model"] == "other"
 
@@ -295,13 +295,13 @@ def test_a_question_through_a_pipe(bare: Home, server: DemoServer) -> None:
 def test_looking_up_is_said_beside_the_answer(place: Home, server: DemoServer) -> None:
     talks_to(place, server)
     done = piped(place, "chat", text="What did we say earlier about numbats?")
-    assert "looking for 'numbats'" in done.stderr
-    assert "**Numbats**" in done.stdout and "looking for" not in done.stdout
+    assert "searching earlier conversations for 'numbats'" in done.stderr
+    assert "**Numbats**" in done.stdout and "searching earlier conversations" not in done.stdout
 
 
 @pytest.mark.parametrize(
     ("trouble", "sentence"),
-    [(refuses(401, "bad key"), "key"), (breaks_off, "broke"), (hangs, "said nothing")],
+    [(refuses(401, "bad key"), "key"), (breaks_off, "broke"), (hangs, "did not respond")],
 )
 def test_trouble_in_a_pipe(bare: Home, trouble: Behaviour, sentence: str) -> None:
     with TroubleServer(trouble) as server:
@@ -320,10 +320,10 @@ def test_nothing_comes_through_the_pipe(bare: Home, server: DemoServer) -> None:
     talks_to(bare, server)
     done = piped(bare, "chat", text=" \n")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "nothing to say" in done.stderr
+    assert "nothing to send" in done.stderr
     done = piped(bare, "chat", "--colour", "red", text="hello")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "'--colour' is not known" in done.stderr
+    assert "Unknown argument '--colour'" in done.stderr
     assert server.requests == []
 
 

@@ -253,7 +253,7 @@ def test_a_crash_gives_the_terminal_back(place: Home, open_terminal: Open, tmp_p
         ("keys: {renaem: f7}", "Did you mean 'rename'?"),
         ("keys: {rename: ctrl+nonsense}", "'ctrl+nonsense'"),
         ("keys: {rename: d}", "which 'delete' already has"),
-        ("show: [everything]", "which is none of"),
+        ("show: [everything]", "allowed are"),
         ("sort: sideways", "browse.sort"),
     ],
 )

@@ -256,7 +256,7 @@ def test_a_refused_question_is_saved_and_asked_again(path: Path) -> None:
 def test_there_is_nothing_to_ask_again(path: Path, server: DemoServer) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await say(pilot, "/retry")
-        assert "nothing to ask again" in note(pilot)
+        assert "nothing to retry" in note(pilot)
 
     drive(chat_app(path, server), script)
 

@@ -65,9 +65,9 @@ def test_help_names_every_command(path: Path, server: DemoServer) -> None:
 def test_a_title_waits_for_the_session(path: Path, server: DemoServer) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await say(pilot, "/title")
-        assert "There is no title" in note(pilot)
+        assert "No title yet" in note(pilot)
         await say(pilot, "/title my own")
-        assert "as soon as the session exists" in note(pilot)
+        assert "once the session starts" in note(pilot)
         await say(pilot, "/title")
         assert "“my own”" in note(pilot)
         await say(pilot, "hello")
@@ -96,7 +96,7 @@ def test_compressing_shows_the_continuation(path: Path, server: DemoServer) -> N
     async def script(pilot: Pilot[Any]) -> None:
         await say(pilot, "/compress")
         assert "an old chat #2" in shown(pilot).splitlines()[0]
-        assert "shorter form" in note(pilot)
+        assert "Compressed. You are now in a continuation" in note(pilot)
         await say(pilot, "how do I search?")
         await press(pilot, "escape")
 
@@ -129,7 +129,7 @@ def test_branching_and_taking_back(path: Path, server: DemoServer) -> None:
         assert "try it" in shown(pilot).splitlines()[0]
         await say(pilot, "how do I search?")
         await say(pilot, "/undo")
-        assert "2 messages taken back" in note(pilot)
+        assert "2 messages undone" in note(pilot)
         assert "how do I search?" not in shown(pilot)
 
     drive(chat_app(path, server, OLD), script)
@@ -178,7 +178,7 @@ def test_exporting(path: Path, server: DemoServer, tmp_path: Path) -> None:
 
     async def script(pilot: Pilot[Any]) -> None:
         await say(pilot, f"/export {target}")
-        assert "Written to" in note(pilot)
+        assert "Exported to" in note(pilot)
 
     drive(chat_app(path, server, OLD), script)
     assert "Where do quokkas live?" in target.read_text()

@@ -1,1 +1,1 @@
-"""What the verbs of the command line share."""
+"""Code shared by the verbs of the command line."""

@@ -1,4 +1,4 @@
-"""Who goes on with a session: whether the built-in chat does, and what begins it."""
+"""Whether the built-in chat resumes sessions, and how its conversations are made."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEMO_KEY = {"OPENAI_API_KEY": "demo"}
 
 
 def uses_builtin(config: Config) -> bool:
-    """Tell whether sessions go on in the built-in chat."""
+    """Return whether sessions are resumed in the built-in chat."""
     wanted = config.resume
     if wanted.command or wanted.with_ == "agent":
         return False
@@ -33,7 +33,7 @@ def conversation_maker(
     environment: Mapping[str, str] | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Callable[[str | None], Conversation]:
-    """Return what begins a conversation; nothing is opened or loaded before."""
+    """Return a function that starts a conversation; nothing is opened or loaded until then."""
 
     def make(session_id: str | None) -> Conversation:
         from hermes_store.store import Store
@@ -53,7 +53,7 @@ def conversation_maker(
 def demo_maker(
     database: Path, config: Config, model: str | None = None
 ) -> Iterator[Callable[[str | None], Conversation]]:
-    """Yield what begins a conversation with the demonstration; its server starts with the first."""
+    """Yield a function that starts a demo conversation; the first one starts the server."""
     with ExitStack() as running:
         urls: list[str] = []
 

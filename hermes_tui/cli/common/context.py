@@ -1,4 +1,4 @@
-"""What every command needs to know: which home, which database, how to print."""
+"""What every command needs: the home, the database and the printer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The surroundings of one command."""
+    """Where a command looks, and where it prints."""
 
     home: Path
     database: Path
@@ -30,41 +30,41 @@ class Context:
 
     @contextmanager
     def store(self, *, read_only: bool = True, create: bool = False) -> Iterator[Store]:
-        """Open the database for the length of the block, as config.yaml says."""
+        """Open the database for a block, with the durability that config.yaml sets."""
         from hermes_store.store import Store
 
         if not create and not self.database.exists():
             raise DatabaseMissing(f"There is no session database at {self.database} yet.")
 
-        # What only reads has no use for config.yaml, and must work beside a broken one.
+        # Reading does not need config.yaml, and must work with a broken one.
         durability = "FULL" if read_only else self.config().sessions.durability
         with Store(self.database, read_only, synchronous=durability) as store:
             yield store
 
     def config(self) -> Config:
-        """Read the settings of the home folder."""
+        """Load config.yaml from the home folder."""
         from hermes_store.config.settings import load_config
 
         return load_config(self.home)
 
 
 def add_options(parser: argparse.ArgumentParser, *, reports: bool) -> None:
-    """Add the options that say where to look and how to answer."""
-    place = parser.add_argument_group("where to look")
-    place.add_argument("--home", type=Path, metavar="DIR", help="another home than ~/.hermes")
-    place.add_argument("--profile", metavar="NAME", help="a profile inside the home")
-    place.add_argument("--db", type=Path, metavar="FILE", help="one database file")
+    """Add the options for the location of the database and, if asked, `--json`."""
+    place = parser.add_argument_group("which database")
+    place.add_argument("--home", type=Path, metavar="DIR", help="home folder instead of ~/.hermes")
+    place.add_argument("--profile", metavar="NAME", help="profile inside the home folder")
+    place.add_argument("--db", type=Path, metavar="FILE", help="database file to use")
     if reports:
-        parser.add_argument("--json", action="store_true", help="answer as JSON, for scripts")
+        parser.add_argument("--json", action="store_true", help="print JSON, for scripts")
 
 
 def from_options(options: argparse.Namespace) -> Context:
-    """Work out the surroundings from the command line and the environment."""
+    """Return the context for a command line and the environment."""
     home: Path | None = getattr(options, "home", None)
     profile: str | None = getattr(options, "profile", None)
     database: Path | None = getattr(options, "db", None)
     if database is not None and (home is not None or profile is not None):
-        raise InvalidInput("--db names a file by itself; leave --home and --profile out.")
+        raise InvalidInput("--db already names the database; leave out --home and --profile.")
     base = (home or paths.hermes_home()).expanduser()
     if profile is not None:
         base = paths.profile_home(profile, base)

@@ -1,7 +1,7 @@
-"""A good neighbour: commands that are not ours go to the Hermes Agent that is installed.
+"""Hands commands that are not ours to the installed Hermes Agent.
 
-The agent is the next `hermes` on PATH that is not this program, or the one that is installed in
-the same environment, found through its console script's entry point.
+The agent is the next `hermes` on PATH that is not this program, or the one in the same
+environment, found through the entry point of its console script.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from hermes_tui.cli.common.output import complain
 NAME = "hermes"
 AGENT_DISTRIBUTION = "hermes-agent"
 _VISITED = "HERMES_SESSIONS_VISITED"
-"""Set for the program we hand over to: the files that are this program, so that two
-installations of it never call each other in circles."""
+"""Lists our own files for the program we start, so that two installations never call each other
+in circles."""
 OWN = ("sessions", "insights", "chat", "--continue", "--resume", "--version", "--help")
 
 
 def agent_command() -> list[str] | None:
-    """Return how to start the installed agent, or None."""
+    """Return the command that starts the installed agent, or None."""
     found = _next_on_path()
     if found is not None:
         return [str(found)]
@@ -36,7 +36,7 @@ def _visited() -> list[str]:
 
 
 def _own_files() -> set[Path]:
-    """Return the files that start this program, under all their names."""
+    """Return the files that start this program."""
     script = Path(sys.argv[0])
     own = {script.resolve(), *(Path(path) for path in _visited())}
     folder = Path(sys.executable).parent
@@ -75,7 +75,7 @@ def _in_this_environment() -> list[str] | None:
 
 
 def hand_over(command: Sequence[str]) -> int:
-    """Put another program in the place of this one, with its terminal and exit code."""
+    """Replace this program with another one, which gets the terminal and sets the exit code."""
     sys.stdout.flush()
     sys.stderr.flush()
     visited = os.pathsep.join(str(path) for path in sorted(_own_files()))
@@ -85,22 +85,22 @@ def hand_over(command: Sequence[str]) -> int:
     try:
         os.execvpe(command[0], list(command), environment)
     except OSError as error:
-        complain(f"'{command[0]}' cannot be started: {error.strerror}.")
+        complain(f"Cannot start '{command[0]}': {error.strerror}.")
         return 1
 
 
 def take_over(arguments: Sequence[str]) -> int:
-    """Hand a command that is not ours to the agent; without one it is a usage error."""
+    """Hand a command that is not ours to the agent; without an agent, report a usage error."""
     command = agent_command()
     if command is not None:
         return hand_over([*command, *arguments])
     if not arguments:
         complain(
-            "No Hermes Agent is installed to chat with. 'hermes sessions browse' looks through "
-            "your sessions, 'hermes --help' shows the rest."
+            "No Hermes Agent is installed. 'hermes sessions browse' shows your conversations, "
+            "'hermes --help' lists all commands."
         )
         return 1
     near = difflib.get_close_matches(arguments[0], OWN, n=1)
-    hint = f"Did you mean '{near[0]}'?" if near else "'hermes --help' shows what there is."
-    complain(f"There is no command '{arguments[0]}', and no Hermes Agent to pass it to. {hint}")
+    hint = f"Did you mean '{near[0]}'?" if near else "'hermes --help' lists all commands."
+    complain(f"Unknown command '{arguments[0]}', and no Hermes Agent to pass it to. {hint}")
     return 2

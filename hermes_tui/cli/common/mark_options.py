@@ -1,4 +1,4 @@
-"""What the verbs that mark conversations share: arguments, and saying what marks there are."""
+"""Arguments and output shared by the verbs that change marks."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from hermes_tui.presentation.fit_text import plain
 
 
 def describe_sessions(parser: argparse.ArgumentParser, note: str = "") -> None:
-    """Add the sessions to mark, and an example."""
-    parser.add_argument("session", nargs="+", help="id, beginning of an id, or title")
+    """Add the session arguments, an example and a note."""
+    parser.add_argument("session", nargs="+", help="id, id prefix, or title")
     parser.epilog = f'example:\n  {parser.prog} "my project"\n{note}'.rstrip()
 
 
 def run(
     options: argparse.Namespace, context: Context, change: Callable[[Store, str], object]
 ) -> int:
-    """Change the marks of conversations and print the ones they have now."""
+    """Change marks of conversations, then print all marks they have."""
     named = options.session if isinstance(options.session, list) else [options.session]
     with context.store(read_only=False) as store:
         ids = [store.sessions.find(each).id for each in named]

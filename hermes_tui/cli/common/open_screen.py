@@ -1,4 +1,4 @@
-"""Opening the screens: settings and command line -> how to begin, and running it once."""
+"""Opens the screens with what config.yaml and the command line ask for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SWITCH_SECONDS = 0.001
 
 
 def limits(config: Config) -> Limits:
-    """Return how much a recap shows, as config.yaml says."""
+    """Return the recap limits of config.yaml."""
     display = config.display
     return Limits(
         exchanges=display.resume_exchanges,
@@ -35,7 +35,7 @@ def limits(config: Config) -> Limits:
 
 
 def opening_for(options: argparse.Namespace, context: Context, config: Config) -> Opening:
-    """Return how to open the browser, from the command line and config.yaml."""
+    """Return how to open the browser, given the command line and config.yaml."""
     from hermes_store.records.listing import Grouping, Hidden, Sort, View
     from hermes_tui.start_options import Opening, State
 
@@ -44,7 +44,7 @@ def opening_for(options: argparse.Namespace, context: Context, config: Config) -
     unknown = [name for name in wanted.show if name not in kinds]
     if unknown:
         names = ", ".join(kinds)
-        raise ConfigError(f"browse.show names '{unknown[0]}', which is none of {names}.")
+        raise ConfigError(f"browse.show contains '{unknown[0]}'; allowed are {names}.")
     view = View(
         source=known_name(options.source),
         shown=frozenset(kinds[name] for name in wanted.show),
@@ -66,14 +66,14 @@ def opening_for(options: argparse.Namespace, context: Context, config: Config) -
 
 
 def show(opening: Opening, config: Config) -> tuple[Choice | None, int]:
-    """Run the browser once; return what was chosen, or the exit code."""
+    """Run the browser once; return the choice and the exit code."""
     from hermes_tui.first_rows import FirstPage
 
-    # Nothing becomes garbage until the first picture; looking for it would take a tenth as long.
+    # Until the first frame nothing becomes garbage; collecting would take a tenth of the time.
     gc.disable()
     first = FirstPage(opening.database, opening.view, opening.clock())
     first.wait()
-    # Threads that read the database should not wait long for the one that draws.
+    # Threads that read the database should not wait long for the drawing thread.
     sys.setswitchinterval(SWITCH_SECONDS)
     from textual.theme import BUILTIN_THEMES
 
@@ -93,8 +93,7 @@ def show(opening: Opening, config: Config) -> tuple[Choice | None, int]:
     choice = app.run(mouse=config.browse.mouse)
     if app.crash_log is not None:
         complain(
-            f"The browser stopped because of a mistake in it. {app.crash_log} says more; "
-            "your sessions are unharmed."
+            f"The browser crashed. Details are in {app.crash_log}; your sessions are unharmed."
         )
         return None, 1
     return choice, app.return_code or 0

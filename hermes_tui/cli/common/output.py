@@ -1,6 +1,6 @@
-"""Printing: columns that line up, colour only on a terminal, JSON in one documented form.
+"""Printing: aligned tables, color only on a terminal, one documented form of JSON.
 
-Nothing stored reaches the terminal without `text.clean`.
+Stored text reaches the terminal only through `text.clean`.
 """
 
 from __future__ import annotations
@@ -18,42 +18,41 @@ from hermes_tui.presentation.fit_text import cell_width, fit, plain
 
 JSON_VERSION = 1
 LAST_COLUMN = 24
-"""What the last column of a table, an id, usually takes."""
+"""Usual width of the last column, an id."""
 MIN_COLUMN = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its heading and its width; 0 for the last one, never cut."""
+    """A table column; a width of 0 means the last one, which is never cut."""
 
     heading: str
     width: int
 
 
 class Printer:
-    """Where a command prints to, and how."""
+    """Prints the output of a command."""
 
     def __init__(self, out: TextIO | None = None, *, as_json: bool = False) -> None:
-        # Python has no standard output at all when it was closed before the start.
+        # Python has no sys.stdout if it was closed before the start.
         self._out = out or sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         self.as_json = as_json
         wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         self.colour = self._out.isatty() and wanted and not as_json
 
     def line(self, text: str = "") -> None:
-        """Print a line."""
         self._out.write(text + "\n")
 
     def dim(self, text: str) -> str:
-        """Return text that stands back, on a terminal."""
+        """Return text that is dimmed on a terminal."""
         return f"\x1b[2m{text}\x1b[0m" if self.colour else text
 
     def strong(self, text: str) -> str:
-        """Return text that stands out, on a terminal."""
+        """Return text that is bold on a terminal."""
         return f"\x1b[1m{text}\x1b[0m" if self.colour else text
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
-        """Print a table with a rule below its headings."""
+        """Print a table with a rule below the headings."""
         columns = self._fitted(columns)
         heading = " ".join(
             fit(column.heading, column.width) if column.width else column.heading
@@ -70,7 +69,7 @@ class Printer:
             self.line(" ".join(cells).rstrip())
 
     def _fitted(self, columns: Sequence[Column]) -> list[Column]:
-        """Return columns narrow enough for the terminal, the widest giving way first."""
+        """Return columns that fit the terminal; the widest shrink first."""
         fitted = list(columns)
         if not self._out.isatty():
             return fitted
@@ -83,23 +82,23 @@ class Printer:
         return fitted
 
     def data(self, kind: str, **content: Any) -> None:
-        """Print an answer as JSON: {"version": 1, "kind": …, …}."""
+        """Print JSON: {"version": 1, "kind": …, …}."""
         answer = {"version": JSON_VERSION, "kind": kind, **content}
         json.dump(answer, self._out, ensure_ascii=False, indent=2, default=str)
         self._out.write("\n")
 
     def flush(self) -> None:
-        """Push out what is waiting, so that a broken pipe is noticed here."""
+        """Flush the output, so that a broken pipe is noticed here."""
         self._out.flush()
 
 
 def complain(sentence: str) -> None:
-    """Print a diagnostic to standard error."""
+    """Print a message to standard error."""
     print(f"hermes: {clean(sentence)}", file=sys.stderr)
 
 
 def confirm(question: str) -> bool:
-    """Ask a yes-or-no question; anything but yes, and no answer at all, is no."""
+    """Ask a yes-or-no question; anything but yes means no, and so does end of input."""
     try:
         answer = input(f"{clean(question)} [y/N] ")
     except EOFError:

@@ -1,4 +1,4 @@
-"""A progress line on standard error, when something takes longer than a second."""
+"""A progress line on standard error for work that takes longer than a second."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EVERY = 0.1
 
 
 class ProgressLine:
-    """Redraws one line of a terminal; prints nothing elsewhere, and nothing for quick work."""
+    """Redraws one terminal line; prints nothing elsewhere, and nothing for quick work."""
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
@@ -33,7 +33,7 @@ class ProgressLine:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Show how much of something is done."""
+        """Draw the progress of a step, at most every tenth of a second."""
         now = time.monotonic()
         if not self._terminal or now - self._started < PATIENCE or now - self._drawn < EVERY:
             return

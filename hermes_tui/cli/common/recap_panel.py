@@ -1,4 +1,4 @@
-"""The panel of what was said last, shown before a session is resumed."""
+"""The recap panel that is shown before a session is resumed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ GOLD, GREEN, BORDER, SPOKEN = "#DAA520", "#8FBC8F", "#8B8682", "#FFF8DC"
 
 
 def panel(recap: Recap) -> Panel:
-    """Return a recap as a panel: gold for you, green for Hermes, the last answer in full."""
-    # Two columns, so that long lines go on below their text and not below the bullet.
+    """Return a recap as a panel: you in gold, Hermes in green, the last answer in full."""
+    # Two columns, so that long lines wrap below their text, not below the bullet.
     said = Table.grid(padding=0)
     said.add_column(no_wrap=True)
     said.add_column(overflow="fold")
@@ -40,8 +40,7 @@ def _cells(entry: RecapEntry) -> tuple[Text, Text]:
 
 
 def show(recap: Recap, console: Console | None = None) -> None:
-    """Print a recap."""
-    # With NO_COLOR rich would still send bold and dim.
+    # With NO_COLOR, Rich would still send bold and dim.
     plain = True if os.environ.get("NO_COLOR") else None
     (console or Console(highlight=False, force_terminal=False if plain else None)).print(
         panel(recap)
