@@ -13,7 +13,7 @@ import pytest
 
 from hermes_store import SessionDB
 from hermes_tui.demo.model_server import DemoServer
-from tests.conversation.trouble import (
+from tests.chat.misbehaving_servers import (
     Behaviour,
     TroubleServer,
     breaks_off,

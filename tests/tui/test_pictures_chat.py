@@ -11,7 +11,14 @@ from textual.pilot import Pilot
 from hermes_store import SessionDB
 from hermes_tui.chat.endpoint_settings import Endpoint
 from hermes_tui.demo.model_server import DemoServer
-from tests.conversation.trouble import Behaviour, TroubleServer, breaks_off, chunk, refuses, stalls
+from tests.chat.misbehaving_servers import (
+    Behaviour,
+    TroubleServer,
+    breaks_off,
+    chunk,
+    refuses,
+    stalls,
+)
 from tests.support import add
 from tests.tui.conftest import Snap
 from tests.tui.running import NOW, press, settle, shown

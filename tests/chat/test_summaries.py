@@ -12,7 +12,7 @@ from hermes_store.errors import SummaryError
 from hermes_tui.chat.provider import BadAnswer, Provider, TimedOut
 from hermes_tui.chat.summaries import compression_summary, summariser, title_for, title_in
 from hermes_tui.demo.model_server import DemoServer, Exchange
-from tests.conversation.trouble import Behaviour, TroubleServer, endpoint_at, hangs, refuses
+from tests.chat.misbehaving_servers import Behaviour, TroubleServer, endpoint_at, hangs, refuses
 
 
 def says(text: str | None) -> Behaviour:

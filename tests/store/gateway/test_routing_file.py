@@ -24,7 +24,7 @@ from hermes_store.gateway import (
     routing_file,
 )
 from tests.store.gateway.conftest import ALICE, BOB, NOON, Clock, live_sessions
-from tests.store.gateway.test_keys import IDS
+from tests.store.gateway.test_session_keys import IDS
 
 # As Hermes Agent 0.19 writes it, with a field and a key that nobody here knows.
 THEIRS = {

@@ -24,7 +24,7 @@ from hermes_tui.chat.provider import (
     Unreachable,
 )
 from hermes_tui.demo.model_server import Exchange
-from tests.conversation.trouble import (
+from tests.chat.misbehaving_servers import (
     KEY,
     WAIT,
     Behaviour,

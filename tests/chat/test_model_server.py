@@ -15,7 +15,7 @@ import pytest
 from hermes_tui.chat.provider import Provider
 from hermes_tui.demo import answers
 from hermes_tui.demo.model_server import MODEL, DemoServer
-from tests.conversation.trouble import WAIT, Talk, endpoint_at
+from tests.chat.misbehaving_servers import WAIT, Talk, endpoint_at
 
 TOOL = {"type": "function", "function": {"name": "session_search", "parameters": {}}}
 

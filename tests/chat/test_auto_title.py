@@ -15,8 +15,7 @@ from hermes_tui.chat.auto_title import AutoTitle
 from hermes_tui.chat.provider import Provider
 from hermes_tui.chat.summaries import TITLE_CHARACTERS
 from hermes_tui.demo.model_server import DemoServer, Exchange
-from tests.conversation.test_auxiliary import says
-from tests.conversation.trouble import (
+from tests.chat.misbehaving_servers import (
     WAIT,
     Behaviour,
     TroubleServer,
@@ -25,6 +24,7 @@ from tests.conversation.trouble import (
     refuses,
     speaks_gibberish,
 )
+from tests.chat.test_summaries import says
 from tests.support import add
 
 ID = "20260101_120000_abcdef"

@@ -13,7 +13,7 @@ from hermes_store.config.settings import Config
 from hermes_tui.chat.provider import Delta, Provider
 from hermes_tui.chat.turn_loop import Conversation
 from hermes_tui.demo.model_server import DemoServer
-from tests.conversation.trouble import endpoint_at
+from tests.chat.misbehaving_servers import endpoint_at
 
 START = 1_790_000_000.0
 

@@ -20,8 +20,8 @@ from hermes_tui.chat.provider import NotAuthorised, Provider
 from hermes_tui.chat.slash_syntax import Spoken
 from hermes_tui.chat.summaries import compression_summary
 from hermes_tui.demo.model_server import DemoServer
-from tests.conversation.talking import START, asked_by_chat, is_valid, talk
-from tests.conversation.trouble import TroubleServer, refuses
+from tests.chat.misbehaving_servers import TroubleServer, refuses
+from tests.chat.talking import START, asked_by_chat, is_valid, talk
 from tests.support import add
 
 # -- reading -----------------------------------------------------------------------------------

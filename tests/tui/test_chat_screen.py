@@ -18,8 +18,8 @@ from hermes_store.sessions.api import Messages
 from hermes_tui.browse.screen import BrowseScreen
 from hermes_tui.chat.conversation_pane import ConversationPane
 from hermes_tui.demo.model_server import DemoServer
-from tests.conversation.talking import asked_by_chat, talk
-from tests.conversation.trouble import TroubleServer, refuses, stalls
+from tests.chat.misbehaving_servers import TroubleServer, refuses, stalls
+from tests.chat.talking import asked_by_chat, talk
 from tests.support import add
 from tests.tui import stock
 from tests.tui.running import NOW, drive, listed, main, press, settle, shown

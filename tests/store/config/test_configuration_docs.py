@@ -2,7 +2,7 @@
 
 After a change to hermes_store/config/settings.py, regenerate the page with
 
-    .venv/bin/python -m tests.store.test_configuration_docs
+    .venv/bin/python -m tests.store.config.test_configuration_docs
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import yaml
 
 from hermes_store.config.settings import Config, key_of, parse
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "configuration.md"
 
 _KINDS = {
     bool: "true or false",
@@ -32,7 +32,7 @@ _NUMBERS = (int, float)
 _OPENING = """\
 # Configuration
 
-<!-- Generated from hermes_store/config/settings.py by tests/store/test_configuration_docs.py. -->
+<!-- Generated from hermes_store/config/settings.py: tests/store/config/test_configuration_docs.py -->
 
 Settings live in `config.yaml` in the home folder: `$HERMES_HOME`, by default `~/.hermes`. Hermes
 Agent reads the same file. Hermes Sessions reads only the keys below, ignores all others, and never
@@ -163,7 +163,8 @@ def render() -> str:
 
 def test_the_page_tells_of_the_settings_that_exist() -> None:
     assert PAGE.read_text(encoding="utf-8") == render(), (
-        "docs/configuration.md is out of date. Run: python -m tests.store.test_configuration_docs"
+        "docs/configuration.md is out of date. "
+        "Run: python -m tests.store.config.test_configuration_docs"
     )
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hermes_store import SessionDB
 from hermes_tui.chat.turn_loop import paired
 from hermes_tui.demo.model_server import DemoServer
-from tests.conversation.talking import START, Ears, asked_by_chat, is_valid, talk
+from tests.chat.talking import START, Ears, asked_by_chat, is_valid, talk
 from tests.support import add, is_whole
 
 # -- a resumed session -------------------------------------------------------------------------

@@ -20,8 +20,7 @@ from hermes_store.errors import StoreError
 from hermes_tui.chat import turn_loop
 from hermes_tui.chat.provider import BadAnswer, NotAuthorised, RateLimited, TimedOut
 from hermes_tui.demo.model_server import DemoServer
-from tests.conversation.talking import START, Ears, asked_by_chat, is_valid, talk
-from tests.conversation.trouble import (
+from tests.chat.misbehaving_servers import (
     WAIT,
     TroubleServer,
     breaks_off,
@@ -33,6 +32,7 @@ from tests.conversation.trouble import (
     speaks_gibberish,
     stalls,
 )
+from tests.chat.talking import START, Ears, asked_by_chat, is_valid, talk
 from tests.support import add, add_chain, is_whole
 
 USAGE = {
@@ -385,8 +385,8 @@ from hermes_store.config.settings import Config
 from hermes_store import Store
 from hermes_tui.chat.turn_loop import Conversation
 from hermes_tui.chat.provider import Provider
-from tests.conversation.talking import Ears
-from tests.conversation.trouble import endpoint_at
+from tests.chat.talking import Ears
+from tests.chat.misbehaving_servers import endpoint_at
 
 class Loud(Ears):
     def piece(self, delta):

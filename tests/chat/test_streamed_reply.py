@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hermes_tui.chat.provider import BadAnswer, ChatError, Delta, Provider, ToolCall, Usage
 from hermes_tui.demo.model_server import DemoServer, Exchange
-from tests.conversation.trouble import (
+from tests.chat.misbehaving_servers import (
     KEY,
     WAIT,
     Talk,

@@ -1,0 +1,1 @@
+"""SQLite files: schema, migrations, indexes, locks, crashes."""

@@ -1,0 +1,1 @@
+"""Pins, tags, archive."""

@@ -1,0 +1,1 @@
+"""Sessions, messages, titles, lineage."""
