@@ -32,7 +32,7 @@ _NUMBERS = (int, float)
 _OPENING = """\
 # Configuration
 
-<!-- Generated from hermes_store/config/settings.py: tests/store/config/test_configuration_docs.py -->
+<!-- Generated from the settings by tests/store/config/test_configuration_docs.py; do not edit. -->
 
 Settings live in `config.yaml` in the home folder: `$HERMES_HOME`, by default `~/.hermes`. Hermes
 Agent reads the same file. Hermes Sessions reads only the keys below, ignores all others, and never
