@@ -345,7 +345,9 @@ class SessionDB:
 
         from hermes_store.upkeep import auto_prune
 
-        gone = auto_prune.prune_older_than(self._db, older_than_days, source, sessions_dir)
+        gone = auto_prune.prune_older_than(
+            self._db, self.store.marks, older_than_days, source, sessions_dir
+        )
         return sum(1 for _ in gone)
 
     def get_meta(self, key: str) -> str | None:
@@ -377,6 +379,7 @@ class SessionDB:
 
         report = auto_prune.auto_prune(
             self._db,
+            self.store.marks,
             retention_days=retention_days,
             min_interval_hours=min_interval_hours,
             vacuum_after=vacuum,

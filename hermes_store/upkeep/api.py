@@ -8,12 +8,12 @@ from pathlib import Path
 from hermes_store.config.settings import Config
 from hermes_store.engines.base import Progress
 from hermes_store.engines.sqlite.session_database import Database
+from hermes_store.marks.marks import Marks
 from hermes_store.records.prune import PruneFilter, PrunePlan
 from hermes_store.records.statistics import Insights, ModelUsage, SessionUsage, Stats
 from hermes_store.records.trash import Deleted
 from hermes_store.records.upkeep_reports import MaintenanceReport, OptimizeReport
 from hermes_store.search.api import MessageSearch
-from hermes_store.search.field_conditions import MarkSource
 from hermes_store.trash.api import Trash
 from hermes_store.upkeep import auto_prune, insights, optimize, prune, statistics
 
@@ -22,7 +22,7 @@ class Upkeep:
     """Statistics, pruning and optimizing."""
 
     def __init__(
-        self, database: Database, search: MessageSearch, trash: Trash, marks: MarkSource
+        self, database: Database, search: MessageSearch, trash: Trash, marks: Marks
     ) -> None:
         self._database = database
         self._search = search
@@ -84,6 +84,7 @@ class Upkeep:
             return MaintenanceReport(skipped=True)
         return auto_prune.auto_prune(
             self._database,
+            self._marks,
             retention_days=wanted.retention_days,
             min_interval_hours=wanted.min_interval_hours,
             vacuum_after=wanted.vacuum_after_prune,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.errors import StoreError
+from hermes_store.marks.marks import Marks
 from hermes_store.records.upkeep_reports import MaintenanceReport
 from hermes_store.sessions import key_values, session_files
 from hermes_store.upkeep.optimize import vacuum
@@ -26,15 +27,19 @@ HOUR = 3_600
 
 
 def prune_older_than(
-    db: Database, days: float, source: str | None = None, sessions_dir: Path | None = None
+    db: Database,
+    marks: Marks,
+    days: float,
+    source: str | None = None,
+    sessions_dir: Path | None = None,
 ) -> Iterator[str]:
     """Delete ended sessions inactive for `days` days and their files; yield their ids."""
     from hermes_store.upkeep import prune
 
     cutoff = time.time() - days * DAY
     with db.read() as tx:
-        planned = prune.ended_before(tx, cutoff, source)
-    for step in prune.apply(db.write, planned, cutoff):
+        planned = prune.ended_before(tx, cutoff, source, marks)
+    for step in prune.apply(db.write, planned, cutoff, marks):
         session_files.remove_session_files(sessions_dir, step.session_ids)
         yield from step.session_ids
 
@@ -55,6 +60,7 @@ def _claim(db: Database, min_interval_hours: float) -> bool:
 
 def auto_prune(
     db: Database,
+    marks: Marks,
     *,
     retention_days: float,
     min_interval_hours: float,
@@ -66,7 +72,7 @@ def auto_prune(
     try:
         if not _claim(db, min_interval_hours):
             return MaintenanceReport(skipped=True)
-        gone.extend(prune_older_than(db, retention_days, sessions_dir=sessions_dir))
+        gone.extend(prune_older_than(db, marks, retention_days, sessions_dir=sessions_dir))
         if gone and vacuum_after:
             vacuum(db)
     except (StoreError, OSError) as error:

@@ -16,6 +16,7 @@ from typing import Any
 
 from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.marks.marks import Marks
 from hermes_store.records.prune import PruneFilter, PrunePlan, PruneRow
 from hermes_store.records.sources import of_source, spellings
 from hermes_store.records.trash import Deleted, Remark
@@ -26,6 +27,8 @@ from hermes_store.upkeep import prune_plan
 from hermes_store.upkeep.prune_plan import Family
 
 DAY = 86_400
+KEPT = ("archived", "pinned")
+"""Marks that keep a conversation however old it is."""
 
 
 def _candidates(tx: Transaction, cutoff: float, source: str | None) -> tuple[str, list[Any]]:
@@ -38,18 +41,22 @@ def _candidates(tx: Transaction, cutoff: float, source: str | None) -> tuple[str
 
 def _kept(tx: Transaction) -> list[str]:
     """Return the SQL conditions under which a session is kept at any age."""
-    present = (name for name in ("archived", "pinned") if tx.caps.has_session(name))
+    present = (name for name in KEPT if tx.caps.has_session(name))
     return [f"COALESCE(s.{name}, 0)" for name in present]
 
 
-def ended_before(tx: Transaction, cutoff: float, source: str | None = None) -> tuple[str, ...]:
+def ended_before(
+    tx: Transaction, cutoff: float, source: str | None, marks: Marks
+) -> tuple[str, ...]:
     """Return the sessions whose conversation has ended and was last active before `cutoff`."""
     clause, values = _candidates(tx, cutoff, source)
     found = tx.rows(f"SELECT s.id, s.parent_session_id, s.end_reason {clause}", values)
+    marked = {each for mark in KEPT for each in marks.sessions_with(tx, mark)}
     return tuple(
         session_id
         for session_id, parent, reason in list(found)
-        if (parent is None and reason != "compression") or _is_over(tx, session_id, cutoff)
+        if session_id not in marked
+        and ((parent is None and reason != "compression") or _is_over(tx, session_id, cutoff))
     )
 
 
@@ -66,14 +73,16 @@ def _is_over(tx: Transaction, session_id: str, cutoff: float) -> bool:
 
 
 def apply(
-    write: delete_from_database.Write, session_ids: tuple[str, ...], cutoff: float
+    write: delete_from_database.Write, session_ids: tuple[str, ...], cutoff: float, marks: Marks
 ) -> Iterator[Deleted]:
     """Delete planned sessions in short transactions, checking each one again first."""
 
-    def in_use(tx: Transaction, session_id: str) -> bool:
-        return not _is_over(tx, session_id, cutoff)
+    def kept(tx: Transaction, session_id: str) -> bool:
+        found = marks.of_rows(tx, [session_id]).get(session_id)
+        marked = found is not None and (found.pinned or found.archived)
+        return marked or not _is_over(tx, session_id, cutoff)
 
-    return delete_from_database.delete_in_steps(write, session_ids, in_use)
+    return delete_from_database.delete_in_steps(write, session_ids, kept)
 
 
 # -- by filter ---------------------------------------------------------------------------------

@@ -53,7 +53,8 @@ print("finished", flush=True)
 
 PRUNE = """
 import sys
-from hermes_store import SessionDB; from hermes_store.trash import delete as deletion
+from hermes_store import SessionDB
+from hermes_store.trash import delete_from_database as deletion
 deletion.STEP_SESSIONS = 2
 db = SessionDB(sys.argv[1])
 print("ready", flush=True)

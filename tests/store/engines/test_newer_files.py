@@ -244,7 +244,7 @@ def test_kept_sessions_are_never_pruned(db: SessionDB, newer: Newer, mark: str) 
         "tip", parent_session_id="root", at=LONG_AGO + 1, ended_at=LONG_AGO + 2, **{mark: 1}
     )
     with db._db.read() as tx:
-        assert prune.ended_before(tx, time.time()) == ("old",)
+        assert prune.ended_before(tx, time.time(), None, db.store.marks) == ("old",)
     assert db.prune_sessions() == 1
     assert db.session_count() == 3
 

@@ -168,7 +168,8 @@ def test_a_copy_that_vanished_keeps_the_session(
 
 COPY_AND_WAIT = """
 import sys
-from hermes_store import SessionDB; from hermes_store.trash import delete as deletion
+from hermes_store import SessionDB
+from hermes_store.trash import delete_from_database as deletion
 deletion.STEP_MESSAGES = 10
 awaited = sys.argv[2]
 def wait(what, done, total):

@@ -9,8 +9,9 @@ import pytest
 
 from hermes_store import SessionDB
 from hermes_store.config.settings import Config, SessionsConfig
-from hermes_store.upkeep.auto_prune import LAST_RUN_KEY
-from tests.support import LONG_AGO, add, found, is_whole, raw
+from hermes_store.trash import delete_from_database
+from hermes_store.upkeep.auto_prune import LAST_RUN_KEY, prune_older_than
+from tests.support import LONG_AGO, add, add_chain, found, is_whole, raw
 
 NOTHING = {"skipped": False, "pruned": 0, "vacuumed": False}
 
@@ -26,6 +27,35 @@ def test_old_sessions_go_and_the_moment_is_kept(db: SessionDB) -> None:
     assert db.maybe_auto_prune_and_vacuum() == {"skipped": False, "pruned": 1, "vacuumed": True}
     assert before <= float(db.get_meta(LAST_RUN_KEY) or 0) <= time.time()
     assert db.session_count() == 1
+
+
+@pytest.mark.parametrize("mark", ["pin", "archive"])
+@pytest.mark.parametrize("way", ["auto_prune", "prune_sessions"])
+def test_what_is_pinned_or_archived_stays(db: SessionDB, mark: str, way: str) -> None:
+    add(db, "old", ended=LONG_AGO)
+    add_chain(db, ["first", "second"], at=LONG_AGO)
+    getattr(db.store.marks, mark)("second")
+    pruned = db.prune_sessions() if way == "prune_sessions" else _auto_pruned(db)
+    assert pruned == 1
+    assert db.get_session("old") is None
+    assert db.get_session("first") is not None and db.get_session("second") is not None
+
+
+def test_what_is_pinned_while_pruning_runs_stays(
+    db: SessionDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delete_from_database, "STEP_SESSIONS", 1)
+    for session_id in ("a", "b"):
+        add(db, session_id, ended=LONG_AGO)
+    steps = prune_older_than(db._db, db.store.marks, 90)
+    left = {"a", "b"} - {next(steps)}
+    db.store.marks.pin(*left)
+    assert not list(steps)
+    assert {row["id"] for row in db.list_sessions_rich()} == left
+
+
+def _auto_pruned(db: SessionDB) -> int:
+    return int(db.maybe_auto_prune_and_vacuum()["pruned"])
 
 
 def test_it_waits_for_its_turn(db: SessionDB) -> None:

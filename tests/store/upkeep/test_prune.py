@@ -77,14 +77,14 @@ def test_many_sessions_go_in_small_transactions(db: SessionDB, path: Path) -> No
         add(db, f"s{number}", "x", ended=LONG_AGO + 5)
     sizes: list[int] = []
     with db._db.read() as tx:
-        planned = prune.ended_before(tx, LONG_AGO + 100)
+        planned = prune.ended_before(tx, LONG_AGO + 100, None, db.store.marks)
     assert len(planned) == 35
 
     def write() -> AbstractContextManager[Transaction]:
         sizes.append(db.session_count())
         return db._db.write()
 
-    gone = delete_from_database.total(prune.apply(write, planned, LONG_AGO + 100))
+    gone = delete_from_database.total(prune.apply(write, planned, LONG_AGO + 100, db.store.marks))
     assert set(gone.session_ids) == set(planned)
     assert gone.messages == 35
     steps = [before - after for before, after in zip(sizes, [*sizes[1:], 0], strict=True)]
@@ -96,12 +96,12 @@ def test_a_session_that_wakes_up_after_the_plan_is_spared(db: SessionDB) -> None
     for name in ("a", "b", "gone"):
         add(db, name, "x", ended=LONG_AGO + 5)
     with db._db.read() as tx:
-        planned = prune.ended_before(tx, LONG_AGO + 100)
+        planned = prune.ended_before(tx, LONG_AGO + 100, None, db.store.marks)
     db.reopen_session("a")
     db.append_message("b", "user", "again")
     db.delete_session("gone")
     assert not delete_from_database.total(
-        prune.apply(db._db.write, planned, LONG_AGO + 100)
+        prune.apply(db._db.write, planned, LONG_AGO + 100, db.store.marks)
     ).session_ids
     assert _left(db) == {"a", "b"}
 
@@ -110,5 +110,5 @@ def test_a_session_that_wakes_up_after_the_plan_is_spared(db: SessionDB) -> None
 def test_a_plan_changes_nothing(db: SessionDB, path: Path, reader: bool) -> None:
     add(db, "a", ended=LONG_AGO)
     with SessionDB(path, read_only=reader) as store, store._db.read() as tx:
-        assert prune.ended_before(tx, time.time()) == ("a",)
+        assert prune.ended_before(tx, time.time(), None, db.store.marks) == ("a",)
     assert _left(db) == {"a"}
