@@ -8,8 +8,6 @@ from enum import Enum
 from typing import Literal
 
 Progress = Callable[[str, int, int], None]
-
-
 Synchronous = Literal["FULL", "NORMAL"]
 
 

@@ -107,11 +107,7 @@ def stored_preview(raw: Any) -> str:
 
 
 _REASONING = "REASONING_SCRATCHPAD|think|thinking|reasoning|thought"
-
-
 _TOOL = "tool_call|tool_calls|tool_result|function_call|function_calls"
-
-
 _HIDDEN = tuple(
     re.compile(pattern, re.DOTALL | re.IGNORECASE)
     for pattern in (

@@ -10,8 +10,6 @@ from hermes_store.errors import SessionInUse
 from hermes_store.sessions import lineage
 
 Read = Callable[[], AbstractContextManager[Transaction]]
-
-
 IN_USE_SECONDS = 300
 """How long a session that has not ended counts as in use after its last activity."""
 

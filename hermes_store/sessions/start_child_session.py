@@ -24,8 +24,6 @@ _MARKERS = ("_branched_from", "_delegate_from", "_reset_from")
 # Columns of newer databases. A continuation stays in the same chat of its platform; a branch is
 # another conversation and inherits only the working directory.
 PLACE = ("cwd", "git_branch", "git_repo_root", "profile_name")
-
-
 CHAT = (
     "session_key",
     "chat_id",
@@ -35,11 +33,7 @@ CHAT = (
     "origin_json",
     "transport_profile",
 )
-
-
 PROMPT = ("system_prompt", "system_prompt_hash")
-
-
 _COPIED = (
     *messages.SAID,
     "effect_disposition",

@@ -15,14 +15,8 @@ from hermes_store.sessions import key_values, session_files
 from hermes_store.upkeep.optimize import vacuum
 
 log = logging.getLogger("hermes_store.auto_prune")
-
-
 LAST_RUN_KEY = "last_auto_prune"
-
-
 DAY = 86_400
-
-
 HOUR = 3_600
 
 

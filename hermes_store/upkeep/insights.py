@@ -14,8 +14,6 @@ from hermes_store.records.statistics import Insights, ModelShare, Notable
 
 DAY = 86_400.0
 TOP_TOOLS = 15
-
-
 _CACHE = "COALESCE(cache_read_tokens, 0) + COALESCE(cache_write_tokens, 0)"
 _COST = "COALESCE(actual_cost_usd, estimated_cost_usd, 0)"
 

@@ -110,8 +110,6 @@ TABLES = {
         f"content, content='{TRIGRAM_VIEW}', content_rowid='id', tokenize='trigram')"
     ),
 }
-
-
 _TEXT = {WORDS: indexed_text, TRIGRAM: trigram_text}
 _VIEW_OF = {WORDS: WORDS_VIEW, TRIGRAM: TRIGRAM_VIEW}
 MADE = "fulltext"
