@@ -343,11 +343,9 @@ class SessionDB:
     ) -> int:
         """Permanently delete ended sessions inactive for this many days; return how many."""
 
-        from hermes_store.upkeep import auto_prune
+        from hermes_store.upkeep.prune_by_age import prune_older_than
 
-        gone = auto_prune.prune_older_than(
-            self._db, self.store.marks, older_than_days, source, sessions_dir
-        )
+        gone = prune_older_than(self._db, self.store.marks, older_than_days, source, sessions_dir)
         return sum(1 for _ in gone)
 
     def get_meta(self, key: str) -> str | None:

@@ -80,7 +80,7 @@ HOUSE: tuple[Row, ...] = (
     ),
     _row(
         "hermes_store.marks",
-        "pins, tags, archive, saved and earlier searches",
+        "pins, tags, archive, saved searches, search history",
         "marks saved_searches",
     ),
     _row(
@@ -103,12 +103,13 @@ HOUSE: tuple[Row, ...] = (
     ),
     _row(
         "hermes_store.upkeep",
-        "prune, statistics, insights, optimise, doctor, repair",
-        "statistics insights prune_plan prune optimize auto_prune doctor repair api",
+        "prune, statistics, insights, optimize, doctor, repair",
+        """statistics insights prune_filter prune_plan prune_by_age optimize auto_prune doctor
+        repair api""",
     ),
     _row(
         "hermes_store",
-        "`Store` holds the parts; `SessionDB` speaks Hermes Agent's dialect",
+        "`Store` holds the parts; `SessionDB` translates Hermes Agent's names",
         "store sessiondb",
     ),
     _row(

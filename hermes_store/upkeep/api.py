@@ -15,7 +15,7 @@ from hermes_store.records.trash import Deleted
 from hermes_store.records.upkeep_reports import MaintenanceReport, OptimizeReport
 from hermes_store.search.api import MessageSearch
 from hermes_store.trash.api import Trash
-from hermes_store.upkeep import auto_prune, insights, optimize, prune, statistics
+from hermes_store.upkeep import auto_prune, insights, optimize, prune_plan, statistics
 
 
 class Upkeep:
@@ -57,7 +57,7 @@ class Upkeep:
         """Return what a filter would prune, and what it would spare and why; changes nothing."""
         moment = time.time() if now is None else now
         with self._database.read() as tx:
-            return prune.plan(tx, chosen or PruneFilter(), moment, self._marks)
+            return prune_plan.plan(tx, chosen or PruneFilter(), moment, self._marks)
 
     def prune(
         self,
@@ -72,7 +72,7 @@ class Upkeep:
             plan.session_ids,
             sessions_dir,
             reason="pruned",
-            unless=prune.changed_since(plan),
+            unless=prune_plan.changed_since(plan),
             permanently=permanently,
             progress=progress,
         )

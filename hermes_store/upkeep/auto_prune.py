@@ -4,38 +4,19 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.errors import StoreError
 from hermes_store.marks.marks import Marks
 from hermes_store.records.upkeep_reports import MaintenanceReport
-from hermes_store.sessions import key_values, session_files
+from hermes_store.sessions import key_values
 from hermes_store.upkeep.optimize import vacuum
+from hermes_store.upkeep.prune_by_age import prune_older_than
 
 log = logging.getLogger("hermes_store.auto_prune")
 LAST_RUN_KEY = "last_auto_prune"
-DAY = 86_400
 HOUR = 3_600
-
-
-def prune_older_than(
-    db: Database,
-    marks: Marks,
-    days: float,
-    source: str | None = None,
-    sessions_dir: Path | None = None,
-) -> Iterator[str]:
-    """Delete ended sessions inactive for `days` days and their files; yield their ids."""
-    from hermes_store.upkeep import prune
-
-    cutoff = time.time() - days * DAY
-    with db.read() as tx:
-        planned = prune.ended_before(tx, cutoff, source, marks)
-    for step in prune.apply(db.write, planned, cutoff, marks):
-        session_files.remove_session_files(sessions_dir, step.session_ids)
-        yield from step.session_ids
 
 
 def _claim(db: Database, min_interval_hours: float) -> bool:

@@ -1,175 +1,160 @@
-"""All conversations at once, each chain with its sub-agents, and filters on them.
+"""Planning a prune: which old conversations a filter would delete, and which it would spare.
 
-Only for questions that concern every session; `browse.recent` lists conversations by page.
+Age is counted from the last activity of the whole conversation: its compression chain and the
+sub-agents below it. A conversation in use is never touched, and unless the filter says otherwise
+neither is one that has not ended, is archived or is pinned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import json
+from collections.abc import Callable, Iterator, Sequence
 
+from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.errors import InvalidInput
-from hermes_store.search import field_conditions, query_language, times
-from hermes_store.search.field_conditions import FieldProblem, MarkSource
-from hermes_store.search.query_tree import And, Field, Node, Not, Or
+from hermes_store.marks.marks import Marks
+from hermes_store.records.prune import PruneFilter, PrunePlan, PruneRow
+from hermes_store.records.sources import spellings
+from hermes_store.records.trash import Remark
+from hermes_store.sessions import in_use
+from hermes_store.upkeep import prune_filter
+from hermes_store.upkeep.prune_filter import Family
+
+DAY = 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """The columns of a session that a filter needs."""
+def plan(tx: Transaction, chosen: PruneFilter, now: float, marks: Marks) -> PrunePlan:
+    """Return what a filter would prune and what it would spare; InvalidInput if it makes no sense.
 
-    id: str
-    parent: str | None
-    edge: str
-    source: str
-    title: str | None
-    model: str | None
-    started_at: float
-    ended_at: float | None
-    messages: int
-    last_active: float
-
-
-@dataclass(slots=True)
-class Family:
-    """A conversation: its chain and the sub-agents below it."""
-
-    root: Member
-    chain: list[Member] = field(default_factory=list)
-    members: list[tuple[int, Member]] = field(default_factory=list)
-    """All sessions, each with its distance from the root."""
-
-    @property
-    def last_active(self) -> float:
-        """The last activity of any of its sessions."""
-        return max(member.last_active for _, member in self.members)
-
-    @property
-    def messages(self) -> int:
-        """The sum of its sessions' message counters."""
-        return sum(member.messages for _, member in self.members)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a session of the chain has not ended."""
-        return any(member.ended_at is None for member in self.chain)
-
-    def title(self) -> str | None:
-        """Return the title of the newest session that has one."""
-        named = sorted((each.started_at, each.title) for each in self.chain if each.title)
-        return named[-1][1] if named else None
-
-
-def _members(tx: Transaction) -> Iterator[Member]:
-    rows = tx.rows(
-        "SELECT s.id, p.id, a.edge, s.source, s.title, s.model, s.started_at, "
-        "s.ended_at, COALESCE(s.message_count, 0), a.last_active "
-        "FROM session_activity a JOIN sessions s ON s.id = a.session_id "
-        "LEFT JOIN sessions p ON p.id = s.parent_session_id"
-    )
-    return (Member(*row) for row in rows)
-
-
-def load(tx: Transaction) -> dict[str, Family]:
-    """Return all conversations by the id of their root."""
-    members = {member.id: member for member in _members(tx)}
-    families: dict[str, Family] = {}
-    for member in members.values():
-        root, depth, chained = _place(members, member)
-        family = families.setdefault(root, Family(members[root]))
-        family.members.append((depth, member))
-        if chained:
-            family.chain.append(member)
-    return families
-
-
-def _place(members: dict[str, Member], member: Member) -> tuple[str, int, bool]:
-    """Return a session's root, its distance, and whether only continuations lie between.
-
-    Goes up through continuations and sub-agents to a root or a branch; the root of a cycle in
-    damaged data is its smallest id.
+    Changes nothing.
     """
-    path = [member.id]
-    while members[path[-1]].edge in ("compression", "agent"):
-        parent = members[path[-1]].parent
-        if parent in path:
-            root = min(path[path.index(parent) :])
-            return root, path.index(root), True
-        if parent is None:
-            break
-        path.append(parent)
-    chained = all(members[each].edge == "compression" for each in path[:-1])
-    return path[-1], len(path) - 1, chained
-
-
-# -- fields of the search language -------------------------------------------------------------
-
-
-def parsed(text: str) -> Node:
-    """Return the query tree of a filter; InvalidInput where a search would repair the query."""
-    query = query_language.parse(text)
-    # Searching repairs what it does not understand; deleting must not guess.
-    if query.diagnostics:
-        raise InvalidInput(f"The filter '{text}' cannot be used: {query.diagnostics[0].message}")
-    if query.root is None:
-        raise InvalidInput(f"The filter '{text}' is empty.")
-    return query.root
-
-
-class Where:
-    """Finds the conversations that a query tree of fields matches."""
-
-    def __init__(
-        self,
-        tx: Transaction,
-        families: dict[str, Family],
-        now: float,
-        marks: MarkSource | None,
-    ) -> None:
-        self._tx = tx
-        self._families = families
-        self._now = now
-        self._marks = marks
-        self._roots = {each.id: root for root, family in families.items() for each in family.chain}
-
-    def matching(self, node: Node) -> set[str]:
-        """Return the roots of the conversations that a tree matches."""
-        match node:
-            case Field():
-                return self._field(node)
-            case Not():
-                return self._families.keys() - self.matching(node.part)
-            case And():
-                return set.intersection(*(self.matching(part) for part in node.parts))
-            case Or():
-                return set.union(*(self.matching(part) for part in node.parts))
-        raise InvalidInput(
-            f"A filter takes only fields, such as source:cron or before:90d, not '{node.value}'."
+    everything = prune_filter.load(tx)
+    found = [family for family in everything.values() if _fits(family, chosen, now)]
+    if chosen.where.strip():
+        wanted = prune_filter.Where(tx, everything, now, marks).matching(
+            prune_filter.parsed(chosen.where)
         )
+        found = [family for family in found if family.root.id in wanted]
+    protected = _protected(tx, chosen, marks)
+    going: list[Family] = []
+    spared: list[Remark] = []
+    for family in sorted(found, key=lambda each: (each.last_active, each.root.id)):
+        reason = _spared_because(tx, family, chosen, protected, now)
+        if reason is None:
+            going.append(family)
+        else:
+            spared.append(Remark(family.root.id, reason))
+    return PrunePlan(chosen, _rows(tx, going), tuple(spared))
 
-    def _field(self, wanted: Field) -> set[str]:
-        if wanted.name in ("after", "before", "on"):
-            return self._by_time(wanted.name, wanted.value)
-        if wanted.name == "is" and wanted.value.lower() in ("live", "ended"):
-            is_open = wanted.value.lower() == "live"
-            return {root for root, each in self._families.items() if each.is_open == is_open}
-        try:
-            condition = field_conditions.condition(self._tx, wanted, self._now, self._marks)
-        except FieldProblem as problem:
-            raise InvalidInput(str(problem)) from problem
-        joined = "" if condition.session else "JOIN messages m ON m.session_id = s.id"
-        rows = self._tx.rows(
-            f"SELECT DISTINCT s.id FROM sessions s {joined} WHERE {condition.sql}",
-            condition.values,
+
+def _fits(family: Family, chosen: PruneFilter, now: float) -> bool:
+    days = chosen.older_than_days
+    if days is not None and family.last_active >= now - days * DAY:
+        return False
+    if chosen.source is not None and family.root.source not in spellings(chosen.source):
+        return False
+    if chosen.min_messages is not None and family.messages < chosen.min_messages:
+        return False
+    if chosen.max_messages is not None and family.messages > chosen.max_messages:
+        return False
+    return _has(chosen.title, (each.title for each in family.chain)) and _has(
+        chosen.model, (each.model for each in family.chain)
+    )
+
+
+def _has(part: str | None, texts: Iterator[str | None]) -> bool:
+    return part is None or any(part.lower() in (text or "").lower() for text in texts)
+
+
+def _protected(tx: Transaction, chosen: PruneFilter, marks: Marks) -> dict[str, frozenset[str]]:
+    """Return the sessions that a mark protects, by mark."""
+    wanted = {"archived": chosen.include_archived, "pinned": chosen.include_pinned}
+    return {
+        mark: frozenset(marks.sessions_with(tx, mark))
+        for mark, included in wanted.items()
+        if not included
+    }
+
+
+def _spared_because(
+    tx: Transaction,
+    family: Family,
+    chosen: PruneFilter,
+    protected: dict[str, frozenset[str]],
+    now: float,
+) -> str | None:
+    locks = not tx.caps.tables.isdisjoint(("compression_locks", "session_turn_leases"))
+    for _, member in family.members:
+        if member.ended_at is None or locks:
+            reason = in_use.in_use(tx, member.id, now)
+            if reason is not None:
+                return reason
+    if family.is_open and not chosen.include_open:
+        return "It has not ended."
+    for mark, marked in protected.items():
+        if any(member.id in marked for _, member in family.members):
+            return f"It is {mark}."
+    return None
+
+
+def _rows(tx: Transaction, going: Sequence[Family]) -> tuple[PruneRow, ...]:
+    ids = [member.id for family in going for _, member in family.members]
+    size = " + ".join(
+        f"COALESCE(octet_length({column.name}), 0)"
+        for column in MESSAGE_COLUMNS
+        if column.declaration == "TEXT" and tx.caps.has_message(column.name)
+    )
+    sizes = {
+        row[0]: (int(row[1]), int(row[2] or 0))
+        for row in tx.rows(
+            f"SELECT session_id, COUNT(*), SUM({size}) FROM messages "
+            "WHERE session_id IN (SELECT value FROM json_each(?)) GROUP BY session_id",
+            (json.dumps(ids),),
         )
-        return {self._roots[row[0]] for row in rows if row[0] in self._roots}
+    }
+    return tuple(_row(family, sizes) for family in going)
 
-    def _by_time(self, name: str, value: str) -> set[str]:
-        """Match times against the last activity of the conversation, not against each message."""
-        span = times.span(value, self._now)
-        if span is None:
-            raise InvalidInput(f"'{value}' is not a time for {name}: — try {times.EXAMPLES}.")
-        low = float("-inf") if name == "before" else span[0]
-        high = {"before": span[0], "on": span[1]}.get(name, float("inf"))
-        return {r for r, each in self._families.items() if low <= each.last_active < high}
+
+def _row(family: Family, sizes: dict[str, tuple[int, int]]) -> PruneRow:
+    ordered = sorted(family.members, key=lambda each: -each[0])
+    members = [member for _, member in ordered]
+    return PruneRow(
+        root_id=family.root.id,
+        session_ids=tuple(member.id for member in members),
+        title=family.title(),
+        source=family.root.source,
+        model=family.root.model,
+        started_at=family.root.started_at,
+        last_active=family.last_active,
+        messages=sum(sizes.get(member.id, (0, 0))[0] for member in members),
+        bytes=sum(sizes.get(member.id, (0, 0))[1] for member in members),
+        open_ids=tuple(member.id for member in members if member.ended_at is None),
+    )
+
+
+# -- deleting ----------------------------------------------------------------------------------
+
+
+def changed_since(planned: PrunePlan) -> Callable[[Transaction, str], bool]:
+    """Return a test for whether a session's conversation was resumed after the plan."""
+    rows = {session_id: row for row in planned.rows for session_id in row.session_ids}
+
+    def changed(tx: Transaction, session_id: str) -> bool:
+        row = rows[session_id]
+        taken_up = tx.one(
+            "SELECT 1 FROM json_each(?) wanted CROSS JOIN sessions s ON s.id = wanted.value "
+            "CROSS JOIN session_activity a ON a.session_id = s.id "
+            "WHERE (s.ended_at IS NULL AND s.id NOT IN (SELECT value FROM json_each(?))) "
+            "OR a.last_active > ? LIMIT 1",
+            (json.dumps(row.session_ids), json.dumps(row.open_ids), row.last_active),
+        )
+        if taken_up is not None:
+            return True
+        below = tx.rows(
+            "SELECT s.id FROM sessions s JOIN session_activity a ON a.session_id = s.id "
+            "WHERE s.parent_session_id = ? AND a.edge IN ('agent', 'compression')",
+            (session_id,),
+        )
+        return any(child not in row.session_ids for (child,) in list(below))
+
+    return changed

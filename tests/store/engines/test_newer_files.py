@@ -13,7 +13,7 @@ from hermes_store import SessionDB
 from hermes_store.errors import SessionInUse
 from hermes_store.records.listing import Filter
 from hermes_store.records.relation_to_parent import Edge
-from hermes_store.upkeep import prune
+from hermes_store.upkeep import prune_by_age
 from tests.store.newer import VERSION, Newer, make
 from tests.support import LONG_AGO, add, raw, schema_of
 
@@ -244,7 +244,7 @@ def test_kept_sessions_are_never_pruned(db: SessionDB, newer: Newer, mark: str) 
         "tip", parent_session_id="root", at=LONG_AGO + 1, ended_at=LONG_AGO + 2, **{mark: 1}
     )
     with db._db.read() as tx:
-        assert prune.ended_before(tx, time.time(), None, db.store.marks) == ("old",)
+        assert prune_by_age.ended_before(tx, time.time(), None, db.store.marks) == ("old",)
     assert db.prune_sessions() == 1
     assert db.session_count() == 3
 

@@ -10,7 +10,8 @@ import pytest
 from hermes_store import SessionDB
 from hermes_store.config.settings import Config, SessionsConfig
 from hermes_store.trash import delete_from_database
-from hermes_store.upkeep.auto_prune import LAST_RUN_KEY, prune_older_than
+from hermes_store.upkeep.auto_prune import LAST_RUN_KEY
+from hermes_store.upkeep.prune_by_age import prune_older_than
 from tests.support import LONG_AGO, add, add_chain, found, is_whole, raw
 
 NOTHING = {"skipped": False, "pruned": 0, "vacuumed": False}

@@ -11,7 +11,7 @@ import pytest
 from hermes_store import SessionDB
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.trash import delete_from_database
-from hermes_store.upkeep import prune
+from hermes_store.upkeep import prune_by_age
 from tests.support import LONG_AGO, add, add_chain, is_whole
 
 DAY = 86_400.0
@@ -77,14 +77,16 @@ def test_many_sessions_go_in_small_transactions(db: SessionDB, path: Path) -> No
         add(db, f"s{number}", "x", ended=LONG_AGO + 5)
     sizes: list[int] = []
     with db._db.read() as tx:
-        planned = prune.ended_before(tx, LONG_AGO + 100, None, db.store.marks)
+        planned = prune_by_age.ended_before(tx, LONG_AGO + 100, None, db.store.marks)
     assert len(planned) == 35
 
     def write() -> AbstractContextManager[Transaction]:
         sizes.append(db.session_count())
         return db._db.write()
 
-    gone = delete_from_database.total(prune.apply(write, planned, LONG_AGO + 100, db.store.marks))
+    gone = delete_from_database.total(
+        prune_by_age.apply(write, planned, LONG_AGO + 100, db.store.marks)
+    )
     assert set(gone.session_ids) == set(planned)
     assert gone.messages == 35
     steps = [before - after for before, after in zip(sizes, [*sizes[1:], 0], strict=True)]
@@ -96,12 +98,12 @@ def test_a_session_that_wakes_up_after_the_plan_is_spared(db: SessionDB) -> None
     for name in ("a", "b", "gone"):
         add(db, name, "x", ended=LONG_AGO + 5)
     with db._db.read() as tx:
-        planned = prune.ended_before(tx, LONG_AGO + 100, None, db.store.marks)
+        planned = prune_by_age.ended_before(tx, LONG_AGO + 100, None, db.store.marks)
     db.reopen_session("a")
     db.append_message("b", "user", "again")
     db.delete_session("gone")
     assert not delete_from_database.total(
-        prune.apply(db._db.write, planned, LONG_AGO + 100, db.store.marks)
+        prune_by_age.apply(db._db.write, planned, LONG_AGO + 100, db.store.marks)
     ).session_ids
     assert _left(db) == {"a", "b"}
 
@@ -110,5 +112,5 @@ def test_a_session_that_wakes_up_after_the_plan_is_spared(db: SessionDB) -> None
 def test_a_plan_changes_nothing(db: SessionDB, path: Path, reader: bool) -> None:
     add(db, "a", ended=LONG_AGO)
     with SessionDB(path, read_only=reader) as store, store._db.read() as tx:
-        assert prune.ended_before(tx, time.time(), None, db.store.marks) == ("a",)
+        assert prune_by_age.ended_before(tx, time.time(), None, db.store.marks) == ("a",)
     assert _left(db) == {"a"}
