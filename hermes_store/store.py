@@ -22,7 +22,7 @@ from hermes_store.engines.sqlite.session_database import Database
 
 if TYPE_CHECKING:
     from hermes_store.browse.api import Lists, Transcripts
-    from hermes_store.engines.sqlite.side_index import SideIndex
+    from hermes_store.engines.sqlite.side_word_index import SideIndex
     from hermes_store.engines.sqlite.sidecar_database import Sidecar
     from hermes_store.marks.marks import Marks
     from hermes_store.marks.saved_searches import SavedSearches
@@ -99,7 +99,7 @@ class Store:
 
     @cached_property
     def _words(self) -> SideIndex:
-        from hermes_store.engines.sqlite.side_index import SideIndex
+        from hermes_store.engines.sqlite.side_word_index import SideIndex
 
         return SideIndex(self.database.path)
 

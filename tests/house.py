@@ -50,9 +50,10 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.engines.sqlite",
         "SQLite files, schema, migrations, full-text indexes, the files beside the database",
-        """schema trigger_fingerprint fulltext session_activity session_activity_temp_view
+        """schema trigger_fingerprint fulltext session_activity_table session_activity_temp_view
         file_capabilities error_translation transaction sqlite_file checkpoint durability
-        writer_queue migrations session_database tokenizer side_index sidecar_database watch""",
+        writer_queue migrations session_database tokenizer side_word_index sidecar_database
+        watch""",
     ),
     _row(
         "hermes_store.sessions",
@@ -115,7 +116,7 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_tui",
         "how to open the screens, and every action with its keys",
-        "start_options actions first_rows",
+        "start_options actions first_list_rows",
     ),
     _row(
         "hermes_tui.presentation",
@@ -126,7 +127,7 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_tui.widgets",
         "widgets that know nothing of sessions",
-        """recent_cache clipboard notice text_field heights status_bar checkboxes line_view
+        """lru_cache clipboard notice text_field heights status_bar checkboxes line_view
         virtual_list""",
     ),
     _row(
@@ -144,7 +145,7 @@ HOUSE: tuple[Row, ...] = (
         "hermes_tui.browse",
         "the main screen: search, list and reading pane",
         """completion search_field search_pane session_list_widget lineage_tree list_pane
-        reading_pane change_conversations key_hints waiting_action screen""",
+        reading_pane change_conversations key_hints action_after_search screen""",
     ),
     _row(
         "hermes_tui.chat",

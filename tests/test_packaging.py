@@ -256,7 +256,7 @@ def test_uninstalling_one_leaves_the_other_whole(tmp_path: Path) -> None:
     _run(*pip, "install", "--no-deps", ".", cwd=source)
     _run(*pip, "uninstall", "--yes", "hermes-store", cwd=tmp_path)
     assert installed() == "hermes_tui"
-    _run(python, "-I", "-c", "import hermes_tui.widgets.recent_cache", cwd=tmp_path)
+    _run(python, "-I", "-c", "import hermes_tui.widgets.lru_cache", cwd=tmp_path)
 
 
 @pytest.mark.xdist_group("editable")

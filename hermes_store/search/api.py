@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.side_index import SideIndex
+from hermes_store.engines.sqlite.side_word_index import SideIndex
 from hermes_store.records.recall import Recalled
 from hermes_store.records.search import Request, SearchResult
 from hermes_store.search.field_conditions import MarkSource

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from hermes_store.engines.base import FullText
 from hermes_store.engines.sqlite.fulltext import TRIGRAM
-from hermes_store.engines.sqlite.side_index import SideIndex, may_be_unlisted
+from hermes_store.engines.sqlite.side_word_index import SideIndex, may_be_unlisted
 from hermes_store.engines.sqlite.tokenizer import Tokenize
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text

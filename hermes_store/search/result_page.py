@@ -10,7 +10,7 @@ import apsw
 
 from hermes_store.engines.base import FullText
 from hermes_store.engines.sqlite.fulltext import WORDS
-from hermes_store.engines.sqlite.side_index import SideIndex
+from hermes_store.engines.sqlite.side_word_index import SideIndex
 from hermes_store.engines.sqlite.tokenizer import tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.search import Count, Group, Hit, Order, Relaxation, Request, SearchResult

@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 
 from hermes_store.engines.sqlite.fulltext import TRIGRAM, WORDS, indexed_text
-from hermes_store.engines.sqlite.side_index import TAIL_ROWS, SideIndex
+from hermes_store.engines.sqlite.side_word_index import TAIL_ROWS, SideIndex
 from hermes_store.engines.sqlite.tokenizer import Tokenize, tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.message_content import MARKER, decode, readable

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from hermes_store.engines.sqlite.side_index import SideIndex
+from hermes_store.engines.sqlite.side_word_index import SideIndex
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records import message_content as contents
 from hermes_store.records.search import Hit

@@ -10,7 +10,7 @@ from hermes_store import errors
 from hermes_store.engines.base import FullText
 from hermes_store.engines.sqlite import fulltext, migrations, schema
 from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.side_index import path_for
+from hermes_store.engines.sqlite.side_word_index import path_for
 from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.gateway import transcript_repair

@@ -21,7 +21,7 @@ from hermes_store.store import Store
 from hermes_tui.actions import Scope, bindings
 from hermes_tui.browse.search_pane import Found
 from hermes_tui.browse.session_list_widget import RowsWanted, SessionList
-from hermes_tui.first_rows import FIRST_ROWS, Head, read_head
+from hermes_tui.first_list_rows import FIRST_ROWS, Head, read_head
 from hermes_tui.presentation import empty_list, lineage_lines
 from hermes_tui.presentation.browser_header import Header
 from hermes_tui.start_options import Opening

@@ -18,6 +18,7 @@ from hermes_store.records.safe_text import clean
 from hermes_store.records.search import Hit
 from hermes_tui import actions
 from hermes_tui.actions import Scope, bindings
+from hermes_tui.browse.action_after_search import Pending
 from hermes_tui.browse.change_conversations import Changes
 from hermes_tui.browse.key_hints import hints
 from hermes_tui.browse.lineage_tree import LineageTree
@@ -25,8 +26,7 @@ from hermes_tui.browse.list_pane import ListPane
 from hermes_tui.browse.reading_pane import ReadingPane
 from hermes_tui.browse.search_pane import SearchPane
 from hermes_tui.browse.session_list_widget import SessionList, Target
-from hermes_tui.browse.waiting_action import Pending
-from hermes_tui.first_rows import Head
+from hermes_tui.first_list_rows import Head
 from hermes_tui.presentation import browser_header
 from hermes_tui.start_options import Choice, Opening, State
 from hermes_tui.store_access import Access, StoreChanged

@@ -14,7 +14,7 @@ from hermes_store.records.search import Snippet, Spans
 from hermes_tui.presentation import lineage_lines, rows
 from hermes_tui.presentation.lineage_lines import Branch
 from hermes_tui.presentation.styled_line import Line
-from hermes_tui.widgets.recent_cache import Recent
+from hermes_tui.widgets.lru_cache import Recent
 from hermes_tui.widgets.virtual_list import VirtualList
 
 AHEAD = 40

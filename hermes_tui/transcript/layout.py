@@ -15,7 +15,7 @@ from hermes_store.records.transcript import Outline
 from hermes_store.records.transcript import Segment as Session
 from hermes_tui.presentation import messages as blocks
 from hermes_tui.widgets.heights import Heights
-from hermes_tui.widgets.recent_cache import Recent
+from hermes_tui.widgets.lru_cache import Recent
 
 if TYPE_CHECKING:
     from hermes_store.records.search import Spans

@@ -40,7 +40,7 @@ termios.tcsetattr = lambda *arguments: (time.sleep(0.4), change(*arguments))
 """
 SLOW_DISK = """
 import time
-from hermes_tui import first_rows as first_page
+from hermes_tui import first_list_rows as first_page
 read = first_page.read_head
 first_page.read_head = lambda *arguments: (time.sleep(1), read(*arguments))[1]
 from hermes_tui.browse import list_pane

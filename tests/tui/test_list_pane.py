@@ -17,7 +17,7 @@ from hermes_store.store import Store
 from hermes_tui.app import HermesApp
 from hermes_tui.browse import session_list_widget
 from hermes_tui.browse.list_pane import ListPane
-from hermes_tui.first_rows import HEAD
+from hermes_tui.first_list_rows import HEAD
 from hermes_tui.start_options import Choice, State
 from tests.support import add
 from tests.tui import stock

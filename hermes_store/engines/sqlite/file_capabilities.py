@@ -9,7 +9,7 @@ from __future__ import annotations
 import apsw
 
 from hermes_store.engines.base import Capabilities, FullText
-from hermes_store.engines.sqlite import fulltext, session_activity
+from hermes_store.engines.sqlite import fulltext, session_activity_table
 from hermes_store.engines.sqlite.schema import SCHEMA_VERSION
 from hermes_store.engines.sqlite.trigger_fingerprint import stored
 
@@ -54,6 +54,6 @@ def probe(con: apsw.Connection) -> Capabilities:
         tables=frozenset(tables),
         words=_layout(tables, fulltext.WORDS),
         trigram=_layout(tables, fulltext.TRIGRAM),
-        activity=session_activity.is_intact(con),
+        activity=session_activity_table.is_intact(con),
         rebuild_floor=floor,
     )

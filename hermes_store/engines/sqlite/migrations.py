@@ -20,7 +20,7 @@ from pathlib import Path
 import apsw
 
 from hermes_store.engines.base import Progress
-from hermes_store.engines.sqlite import fulltext, schema, session_activity
+from hermes_store.engines.sqlite import fulltext, schema, session_activity_table
 from hermes_store.engines.sqlite.file_capabilities import version
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.engines.sqlite.trigger_fingerprint import stored
@@ -38,7 +38,7 @@ def is_current(con: apsw.Connection) -> bool:
     return (
         version(con) == schema.SCHEMA_VERSION
         and fulltext.floor(con) is None
-        and session_activity.is_intact(con)
+        and session_activity_table.is_intact(con)
         and _indexes_are_whole(con)
         and not any(_missing_columns(con, schema.SCHEMA_VERSION))
         and schema.TITLE_INDEX_NAME in stored(con, "index")
@@ -66,7 +66,7 @@ def _create(con: apsw.Connection) -> None:
     for sql in (*schema.STATEMENTS, schema.TITLE_INDEX):
         con.execute(sql)
     fulltext.create(con)
-    session_activity.create(con)
+    session_activity_table.create(con)
     _set_version(con, schema.SCHEMA_VERSION)
 
 
@@ -210,8 +210,8 @@ def _reconcile(con: apsw.Connection, path: Path) -> None:
     if schema.TITLE_INDEX_NAME not in stored(con, "index"):
         _number_duplicate_titles(con)
         con.execute(schema.TITLE_INDEX)
-    if not session_activity.is_intact(con):
-        session_activity.create(con)
+    if not session_activity_table.is_intact(con):
+        session_activity_table.create(con)
     if not _indexes_are_whole(con):
         log.warning("Another program changed the full-text index of %s; rebuilding it.", path)
         fulltext.start_rebuild(con)

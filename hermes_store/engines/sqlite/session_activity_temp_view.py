@@ -10,7 +10,7 @@ from __future__ import annotations
 import apsw
 
 from hermes_store.engines.base import Capabilities
-from hermes_store.engines.sqlite.session_activity import PREVIEW_BYTES, TABLE, edge, json_text
+from hermes_store.engines.sqlite.session_activity_table import PREVIEW_BYTES, TABLE, edge, json_text
 
 _SHADOW = f"temp.{TABLE}"
 

@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import Any
 
 from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.side_index import SideIndex
+from hermes_store.engines.sqlite.side_word_index import SideIndex
 from hermes_store.errors import InvalidInput, StoreError
 from hermes_store.records.recall import Recalled, RecalledSession
 from hermes_store.records.safe_text import clean

@@ -67,7 +67,7 @@ def opening_for(options: argparse.Namespace, context: Context, config: Config) -
 
 def show(opening: Opening, config: Config) -> tuple[Choice | None, int]:
     """Run the browser once; return the choice and the exit code."""
-    from hermes_tui.first_rows import FirstPage
+    from hermes_tui.first_list_rows import FirstPage
 
     # Until the first frame nothing becomes garbage; collecting would take a tenth of the time.
     gc.disable()

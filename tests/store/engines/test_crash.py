@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.engines.sqlite import fulltext, schema, session_activity
+from hermes_store.engines.sqlite import fulltext, schema, session_activity_table
 from hermes_store.engines.sqlite.file_capabilities import version
 from tests.store import old_files, processes
 
@@ -95,12 +95,12 @@ def _assert_sound(path: Path) -> None:
 
 
 def _assert_activity(con: apsw.Connection) -> None:
-    if not session_activity.is_intact(con):
+    if not session_activity_table.is_intact(con):
         return  # a migration that was killed before this step
     columns = "session_id, root_id, edge, listed, last_active, spoken, preview_id"
     kept = con.execute(f"SELECT {columns} FROM session_activity ORDER BY 1").fetchall()
     con.execute("BEGIN IMMEDIATE")
-    session_activity.create(con)
+    session_activity_table.create(con)
     fresh = con.execute(f"SELECT {columns} FROM session_activity ORDER BY 1").fetchall()
     con.execute("ROLLBACK")
     assert kept == fresh

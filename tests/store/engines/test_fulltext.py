@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hermes_store import SessionDB
-from hermes_store.engines.sqlite import fulltext, session_activity
+from hermes_store.engines.sqlite import fulltext, session_activity_table
 from hermes_store.records.message_content import MARKER
 from tests.store import processes
 
@@ -258,13 +258,13 @@ def test_the_lists_side_table_is_mended(tmp_path: Path) -> None:
         con.execute("DROP TRIGGER session_activity_say")
         con.execute("INSERT INTO messages(session_id, role, content, timestamp) "
                     "VALUES ('s', 'user', 'unheard', 9.0)")  # fmt: skip
-        assert not session_activity.is_intact(con)
+        assert not session_activity_table.is_intact(con)
     with SessionDB(path, read_only=True) as reader:
         assert reader.list_sessions_rich()[0]["preview"] == "unheard"
     with SessionDB(path) as db:
         assert db.list_sessions_rich()[0]["last_active"] == 9.0
     with raw(path) as con:
-        assert session_activity.is_intact(con)
+        assert session_activity_table.is_intact(con)
 
 
 def test_a_version_11_file_with_its_own_copy_of_the_text_stays_as_it_is(tmp_path: Path) -> None:
@@ -358,5 +358,5 @@ def test_everything_in_the_layout_runs_on_the_sqlite_of_the_standard_library(
             ("p", "p", ""), ("q", "p", "compression"), ("s", "s", ""),
         ]  # fmt: skip
         with con:
-            session_activity.create(con)
+            session_activity_table.create(con)
         assert con.execute(f"SELECT {columns} FROM session_activity ORDER BY 1").fetchall() == kept

@@ -14,7 +14,7 @@ from hermes_store.engines.sqlite import (
     fulltext,
     migrations,
     schema,
-    session_activity,
+    session_activity_table,
     trigger_fingerprint,
 )
 from hermes_store.engines.sqlite.file_capabilities import version
@@ -73,7 +73,7 @@ def _is_whole(con: apsw.Connection) -> None:
     assert fulltext.floor(con) is None
     assert fulltext.is_external(con)
     assert fulltext.is_intact(con)
-    assert session_activity.is_intact(con)
+    assert session_activity_table.is_intact(con)
     assert fulltext.check(con) == []
     assert con.execute("PRAGMA integrity_check").get == "ok"
     assert con.execute("PRAGMA foreign_key_check").fetchall() == []
@@ -337,7 +337,9 @@ def test_what_another_version_of_ours_made_is_left_alone(
     with SessionDB(path) as db:
         add(db, "a", "hello")
     declared = (
-        fulltext.triggers() | fulltext.VIEWS if what == "fulltext" else session_activity.triggers()
+        fulltext.triggers() | fulltext.VIEWS
+        if what == "fulltext"
+        else session_activity_table.triggers()
     )
     with raw(path) as con, con:
         _rewrite(con, name)

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from hermes_store import Store
-from hermes_store.engines.sqlite import fulltext, schema, side_index
+from hermes_store.engines.sqlite import fulltext, schema, side_word_index
 from hermes_store.search import run_plan
 from tests.store.search.corpus import fill
 
@@ -75,7 +75,7 @@ def external(path: Path, said: Messages) -> Store:
 def unlisted(path: Path, said: Messages) -> Store:
     """The list of words cannot be had: its place is taken."""
     write(path, said)
-    side_index.path_for(path).mkdir()
+    side_word_index.path_for(path).mkdir()
     return Store(path)
 
 
@@ -140,4 +140,4 @@ LAYOUTS: dict[str, Layout] = {
     "no index": without_index,
     "rebuilding": rebuilding,
 }
-TAIL_MODULES = (side_index, run_plan)
+TAIL_MODULES = (side_word_index, run_plan)

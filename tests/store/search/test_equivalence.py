@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hermes_store import Store
-from hermes_store.engines.sqlite.side_index import SideIndex
+from hermes_store.engines.sqlite.side_word_index import SideIndex
 from hermes_store.records.message_content import MARKER
 from hermes_store.records.search import Order, Request
 from hermes_store.search import plan, result_page, run_plan

@@ -10,7 +10,7 @@ import pytest
 
 from hermes_store import SessionDB, Store
 from hermes_store.engines.base import FullText
-from hermes_store.engines.sqlite import side_index
+from hermes_store.engines.sqlite import side_word_index
 from hermes_store.records.search import Request
 from tests.store import newer, old_files
 from tests.store.search import corpus
@@ -161,4 +161,4 @@ def test_what_grep_finds_is_found_in_old_files_that_are_only_read(path: Path, ve
     con = apsw.Connection(str(path))
     assert con.execute("SELECT MAX(version) FROM schema_version").get == version
     con.close()
-    assert side_index.path_for(path).exists()
+    assert side_word_index.path_for(path).exists()

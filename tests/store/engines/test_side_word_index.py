@@ -12,8 +12,8 @@ import apsw
 import pytest
 
 from hermes_store import SessionDB, Store
-from hermes_store.engines.sqlite import side_index
-from hermes_store.engines.sqlite.side_index import SideIndex
+from hermes_store.engines.sqlite import side_word_index
+from hermes_store.engines.sqlite.side_word_index import SideIndex
 from hermes_store.records.search import Request
 from tests import rights
 from tests.store import processes
@@ -33,7 +33,7 @@ def fill(db: SessionDB, first: int, number: int) -> None:
 
 
 def listed(path: Path) -> set[str]:
-    con = apsw.Connection(str(side_index.path_for(path)), flags=apsw.SQLITE_OPEN_READONLY)
+    con = apsw.Connection(str(side_word_index.path_for(path)), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         return {str(row[0]) for row in con.execute("SELECT term FROM terms")}
     finally:
@@ -68,7 +68,7 @@ def test_a_search_catches_up_by_itself(db: SessionDB, path: Path) -> None:
 
 
 def test_it_works_in_steps(db: SessionDB, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(side_index, "STEP_ROWS", 4)
+    monkeypatch.setattr(side_word_index, "STEP_ROWS", 4)
     fill(db, 0, 10)
     heard: list[int] = []
     assert not db.store.search.prepare(lambda done, _: heard.append(done), seconds=0.0)
@@ -91,7 +91,7 @@ def test_a_search_without_time_to_catch_up_is_right(
 ) -> None:
     fill(db, 0, 10)
     monkeypatch.setattr("hermes_store.search.run_plan.CATCH_UP_SECONDS", -1.0)
-    monkeypatch.setattr(side_index, "STEP_ROWS", 2)
+    monkeypatch.setattr(side_word_index, "STEP_ROWS", 2)
     assert parts_found(db.store, "ixword") == 10
 
 
@@ -179,7 +179,7 @@ def test_deleted_messages_are_no_other_database(db: SessionDB, path: Path) -> No
 def test_it_is_made_for_its_owner_only(db: SessionDB, path: Path) -> None:
     add(db, "s", "word")
     assert db.store.search.prepare()
-    assert stat.S_IMODE(side_index.path_for(path).stat().st_mode) == 0o600
+    assert stat.S_IMODE(side_word_index.path_for(path).stat().st_mode) == 0o600
 
 
 def test_deleting_it_costs_nothing_but_time(path: Path) -> None:
@@ -187,7 +187,7 @@ def test_deleting_it_costs_nothing_but_time(path: Path) -> None:
         fill(db, 0, 10)
         assert db.store.search.prepare()
     for name in ("", "-wal", "-shm"):
-        path.with_name(side_index.path_for(path).name + name).unlink(missing_ok=True)
+        path.with_name(side_word_index.path_for(path).name + name).unlink(missing_ok=True)
     with Store(path) as store:
         assert parts_found(store, "ixword") == 10
 
@@ -197,7 +197,7 @@ def test_a_damaged_list_is_done_without(path: Path, damage: str) -> None:
     with SessionDB(path) as db:
         fill(db, 0, 200)
         assert db.store.search.prepare()
-    place = side_index.path_for(path)
+    place = side_word_index.path_for(path)
     spoil(place, damage)
     with Store(path) as store:
         assert parts_found(store, "ixword") == 200
@@ -233,7 +233,7 @@ def test_an_older_format_is_made_anew(path: Path) -> None:
     with SessionDB(path) as db:
         fill(db, 0, 10)
         assert db.store.search.prepare()
-    con = apsw.Connection(str(side_index.path_for(path)))
+    con = apsw.Connection(str(side_word_index.path_for(path)))
     con.execute("DELETE FROM terms")
     con.execute("PRAGMA user_version = 1")
     con.close()
@@ -287,7 +287,7 @@ def test_processes_share_it(db: SessionDB, path: Path) -> None:
 def test_threads_share_it_while_somebody_writes(
     db: SessionDB, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(side_index, "STEP_ROWS", 7)
+    monkeypatch.setattr(side_word_index, "STEP_ROWS", 7)
     fill(db, 0, 50)
     wrong: list[str] = []
 
