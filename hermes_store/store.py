@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from hermes_store.engines.sqlite.sidecar_database import Sidecar
     from hermes_store.marks.marks import Marks
     from hermes_store.marks.saved_searches import SavedSearches
-    from hermes_store.search.api import MessageSearch, Recall
+    from hermes_store.search.api import MessageSearch
+    from hermes_store.search.recall.api import Recall
     from hermes_store.sessions.api import Lineages, Messages, Sessions
     from hermes_store.transfer.api import Transfer
     from hermes_store.trash.api import Trash
@@ -142,7 +143,7 @@ class Store:
     @cached_property
     def recall(self) -> Recall:
         """What earlier conversations say about a question."""
-        from hermes_store.search.api import Recall
+        from hermes_store.search.recall.api import Recall
 
         return Recall(self.database, self._words)
 
@@ -186,7 +187,7 @@ class Store:
         """Statistics, pruning and optimizing."""
         from hermes_store.upkeep.api import Upkeep
 
-        return Upkeep(self.database, self.search, self.trash, self.marks)
+        return Upkeep(self.database, self._words, self.trash, self.marks)
 
     @cached_property
     def transfer(self) -> Transfer:

@@ -66,14 +66,13 @@ HOUSE: tuple[Row, ...] = (
         "the search language, planning and running a search, ranking, snippets, relaxation",
         """query_tree query_language times field_conditions query_words exact_match snippets
         cancellation candidates plan run_plan grouping ranking relaxation result_page
-        sessiondb_search""",
+        sessiondb_search api""",
     ),
     _row(
         "hermes_store.search.recall",
         "what earlier conversations say about a question",
-        "question excerpt conversations recall",
+        "question excerpt conversations recall api",
     ),
-    _row("hermes_store.search", "what a store offers on search", "api"),
     _row(
         "hermes_store.browse",
         "lists: order, rows, headings, hidden; transcripts, finding in one, recaps",

@@ -1,4 +1,4 @@
-"""The search parts of a store: `store.search` and `store.recall`."""
+"""The search part of a store: `store.search`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from typing import Any
 
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.side_word_index import SideIndex
-from hermes_store.records.recall import Recalled
 from hermes_store.records.search import Request, SearchResult
 from hermes_store.search.field_conditions import MarkSource
-from hermes_store.search.recall import recall
-from hermes_store.search.recall.recall import Summarise
 from hermes_store.search.result_page import search
 from hermes_store.search.sessiondb_search import search_messages
 
@@ -66,35 +63,3 @@ class MessageSearch:
         deadline = None if seconds is None else time.monotonic() + seconds
         with self._database.read() as tx:
             return self._index.catch_up(tx, deadline=deadline, progress=progress)
-
-
-class Recall:
-    """Recalls earlier conversations; see docs/recall.md."""
-
-    def __init__(self, database: Database, index: SideIndex) -> None:
-        self._database = database
-        self._index = index
-
-    def about(
-        self,
-        question: str,
-        *,
-        limit: int = recall.SESSIONS,
-        characters: int = recall.CHARACTERS,
-        current_session_id: str | None = None,
-        summarise: Summarise | None = None,
-        role_filter: Sequence[str] | str | None = None,
-        now: float,
-    ) -> Recalled:
-        """Return the earlier conversations relevant to a question, the most relevant first."""
-        return recall.recall(
-            self._database,
-            self._index,
-            question,
-            limit=limit,
-            characters=characters,
-            current_session_id=current_session_id,
-            summarise=summarise,
-            role_filter=role_filter,
-            now=now,
-        )

@@ -8,12 +8,12 @@ from pathlib import Path
 from hermes_store.config.settings import Config
 from hermes_store.engines.base import Progress
 from hermes_store.engines.sqlite.session_database import Database
+from hermes_store.engines.sqlite.side_word_index import SideIndex
 from hermes_store.marks.marks import Marks
 from hermes_store.records.prune import PruneFilter, PrunePlan
 from hermes_store.records.statistics import Insights, ModelUsage, SessionUsage, Stats
 from hermes_store.records.trash import Deleted
 from hermes_store.records.upkeep_reports import MaintenanceReport, OptimizeReport
-from hermes_store.search.api import MessageSearch
 from hermes_store.trash.api import Trash
 from hermes_store.upkeep import auto_prune, insights, optimize, prune_plan, statistics
 
@@ -21,11 +21,9 @@ from hermes_store.upkeep import auto_prune, insights, optimize, prune_plan, stat
 class Upkeep:
     """Statistics, pruning and optimizing."""
 
-    def __init__(
-        self, database: Database, search: MessageSearch, trash: Trash, marks: Marks
-    ) -> None:
+    def __init__(self, database: Database, index: SideIndex, trash: Trash, marks: Marks) -> None:
         self._database = database
-        self._search = search
+        self._index = index
         self._trash = trash
         self._marks = marks
 
@@ -96,5 +94,6 @@ class Upkeep:
     def optimize(self, progress: Progress | None = None) -> OptimizeReport:
         """Make the database as small and its search as fast as possible; see docs/storage.md."""
         report = optimize.optimize(self._database, progress)
-        self._search.prepare()
+        with self._database.read() as tx:
+            self._index.catch_up(tx)
         return report

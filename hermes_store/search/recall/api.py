@@ -1,0 +1,43 @@
+"""The recall part of a store: `store.recall`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hermes_store.engines.sqlite.session_database import Database
+from hermes_store.engines.sqlite.side_word_index import SideIndex
+from hermes_store.records.recall import Recalled
+from hermes_store.search.recall import recall
+from hermes_store.search.recall.recall import Summarise
+
+
+class Recall:
+    """Recalls earlier conversations; see docs/recall.md."""
+
+    def __init__(self, database: Database, index: SideIndex) -> None:
+        self._database = database
+        self._index = index
+
+    def about(
+        self,
+        question: str,
+        *,
+        limit: int = recall.SESSIONS,
+        characters: int = recall.CHARACTERS,
+        current_session_id: str | None = None,
+        summarise: Summarise | None = None,
+        role_filter: Sequence[str] | str | None = None,
+        now: float,
+    ) -> Recalled:
+        """Return the earlier conversations relevant to a question, the most relevant first."""
+        return recall.recall(
+            self._database,
+            self._index,
+            question,
+            limit=limit,
+            characters=characters,
+            current_session_id=current_session_id,
+            summarise=summarise,
+            role_filter=role_filter,
+            now=now,
+        )
