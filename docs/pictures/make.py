@@ -31,7 +31,7 @@ PICTURES: dict[str, list[str]] = {
     "search": [*"docker deploy", "tab", "2"],
     "lineage": [*"is:compressed", "tab", "right", "3"],
     "prune": ["f2"],
-    "figures": ["f3"],
+    "statistics": ["f3"],
 }
 
 
