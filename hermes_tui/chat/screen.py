@@ -166,7 +166,8 @@ class ChatScreen(Screen[Choice]):
 
     def on_conversation_pane_remark(self, event: ConversationPane.Remark) -> None:
         event.stop()
-        self.say(event.text)
+        if self.is_answering:  # one that comes late must not replace how the answer ended
+            self.say(event.text)
 
     def on_notice(self, event: Notice) -> None:
         event.stop()

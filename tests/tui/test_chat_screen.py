@@ -18,7 +18,7 @@ from hermes_store.sessions.api import Messages
 from hermes_tui.browse.screen import BrowseScreen
 from hermes_tui.chat.conversation_pane import ConversationPane
 from hermes_tui.demo.model_server import DemoServer
-from tests.chat.misbehaving_servers import TroubleServer, refuses, stalls
+from tests.chat.misbehaving_servers import TroubleServer, breaks_off, refuses, stalls
 from tests.chat.talking import asked_by_chat, talk
 from tests.support import add
 from tests.tui import stock
@@ -142,6 +142,20 @@ def test_stop_keeps_what_came(path: Path, key: str) -> None:
     if key == "escape":
         assert choice is not None and choice.left and choice.session_id == session["id"]
         assert session["end_reason"] == "cli_close"
+
+
+def test_a_late_remark_does_not_hide_how_an_answer_ended(path: Path) -> None:
+    with TroubleServer(breaks_off, times=1) as server:
+
+        async def script(pilot: Pilot[Any]) -> None:
+            await say(pilot, "hello")
+            assert "/retry" in note(pilot)
+            pane = screen(pilot).query_one(ConversationPane)
+            pane.post_message(ConversationPane.Remark(""))
+            await settle(pilot)
+            assert "/retry" in note(pilot)
+
+        drive(chat_app(path, server), script)
 
 
 def test_answer_never_goes_blank(
