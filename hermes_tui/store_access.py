@@ -181,24 +181,20 @@ class Access:
         if exclusive:
             series.newest += 1
         generation = series.newest
-        cancelled = threading.Event()
 
-        def stopped() -> bool:
-            return cancelled.is_set() or (exclusive and generation < series.newest)
+        def stale() -> bool:
+            return exclusive and generation < series.newest
 
-        queued = queue.submit(lambda: job(stopped)) if queue is not None else None
+        queued = queue.submit(lambda: job(stale)) if queue is not None else None
 
         def work() -> None:
             worker = get_current_worker()
-            if queued is None and worker.is_cancelled:
-                cancelled.set()
             message: Message
             try:
-                value = (
-                    queued.result()
-                    if queued is not None
-                    else job(lambda: worker.is_cancelled or stopped())
-                )
+                if queued is not None:
+                    value = queued.result()
+                else:
+                    value = job(lambda: worker.is_cancelled or stale())
                 message = answer(value, generation, series)
             except StoreError as error:
                 message = Failed(answer, error, generation, series)

@@ -138,11 +138,6 @@ def all_entries(tx: Transaction) -> list[Entry]:
     return _entries(tx, "1", ())
 
 
-def unsettled(tx: Transaction) -> list[Entry]:
-    """Return the copies whose deletion is running or was interrupted."""
-    return _entries(tx, "e.settled = 0", ())
-
-
 def in_batch(tx: Transaction, batch_id: int) -> list[Entry]:
     """Return the copies of a batch."""
     return _entries(tx, "e.batch_id = ?", (batch_id,))

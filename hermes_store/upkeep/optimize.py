@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import logging
-
 from hermes_store.engines.base import Progress
 from hermes_store.engines.sqlite import fulltext, migrations
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.records.upkeep_reports import OptimizeReport
-
-log = logging.getLogger("hermes_store.optimize")
 
 
 def vacuum(db: Database) -> None:
