@@ -20,6 +20,8 @@
         ├── DatabaseMissing
         ├── DatabaseUnreadable
         ├── DatabaseReadOnly
+        ├── DatabaseReplaced
+        ├── ChangeUncertain
         └── DiskFull
 
 Each message is a complete sentence that names the thing and the way out, ready to show to the user.
@@ -146,6 +148,14 @@ class DatabaseUnreadable(DatabaseError):
 
 class DatabaseReadOnly(DatabaseError):
     """A change to a store that was opened read-only, or to a write-protected file."""
+
+
+class DatabaseReplaced(DatabaseError):
+    """Another program replaced the file or removed its log; nothing was changed."""
+
+
+class ChangeUncertain(DatabaseError):
+    """The file was replaced while a change was being committed, so it may be lost."""
 
 
 class DiskFull(DatabaseError):

@@ -11,6 +11,8 @@ module, offers the method names and dictionaries of Hermes Agent on top of this.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING, Self
 from hermes_store.config import paths
 from hermes_store.engines.base import Capabilities, Progress, Synchronous
 from hermes_store.engines.sqlite.session_database import Database
+from hermes_store.engines.sqlite.transaction import Transaction
 
 if TYPE_CHECKING:
     from hermes_store.browse.api import Lists, Transcripts
@@ -95,6 +98,20 @@ class Store:
         """Return the schema version, columns and full-text layout of this database."""
         with self.database.read() as tx:
             return tx.caps
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Transaction]:
+        """Provide one read-only view of the database, for SQL of your own.
+
+            with store.snapshot() as view:
+                for (title,) in view.rows("SELECT title FROM sessions WHERE source = ?", ("cli",)):
+                    print(title)
+
+        Use this instead of Python's `sqlite3`: a second copy of SQLite in the same process drops
+        the locks of this one when it closes the file.
+        """
+        with self.database.read() as tx:
+            yield tx
 
     # -- files beside the database ---------------------------------------------------------
 

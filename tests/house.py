@@ -51,9 +51,9 @@ HOUSE: tuple[Row, ...] = (
         "hermes_store.engines.sqlite",
         "SQLite files, schema, migrations, full-text indexes, the files beside the database",
         """schema trigger_fingerprint fulltext session_activity_table session_activity_temp_view
-        file_capabilities error_translation transaction sqlite_file checkpoint durability
-        writer_queue migrations session_database tokenizer side_word_index sidecar_database
-        watch""",
+        file_capabilities error_translation files_seen lasting_locks lock_waiting transaction
+        sqlite_file checkpoint migrations session_database tokenizer side_word_index
+        sidecar_database watch""",
     ),
     _row(
         "hermes_store.sessions",

@@ -43,6 +43,14 @@ def run(script: str, *arguments: object, python: str = sys.executable) -> str:
     return finish(start(script, *arguments, python=python))
 
 
+def die(script: str, *arguments: object, python: str = sys.executable) -> str:
+    """Run a script that kills itself, and return what it had printed by then."""
+    process = start(script, *arguments, python=python)
+    output, complaint = process.communicate(timeout=PATIENCE)
+    assert process.returncode == -signal.SIGKILL, complaint
+    return output
+
+
 def kill(process: subprocess.Popen[str]) -> str:
     """Kill a script the hard way and return what it had printed by then."""
     process.send_signal(signal.SIGKILL)

@@ -150,7 +150,7 @@ def test_a_cut_file_is_called_damaged(path: Path) -> None:
 def test_a_file_in_use_for_too_long(
     db: SessionDB, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_store.engines.sqlite.sqlite_file.MAX_TRIES", 1)
+    monkeypatch.setattr("hermes_store.engines.sqlite.lock_waiting.MAX_TRIES", 1)
     with raw(path) as holder:
         holder.execute("BEGIN IMMEDIATE")
         _fail(errors.DatabaseLocked, lambda: db.create_session("a", "cli"), str(path), "Try again")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import apsw
 
+from hermes_store.engines.sqlite.lock_waiting import busy_handler
+
 EVERY_WRITES = 150
 EVERY_PAGES = 2_000
 RESTART_PAGES = 8_000
@@ -50,6 +52,17 @@ class Checkpointer:
         """Run a checkpoint if one is due; never raises, a busy log waits for the next time."""
         if self.due:
             self.run()
+
+    def empty(self, con: apsw.Connection, patience: float = 0.0) -> bool:
+        """Move the whole log into the database and truncate it; False if somebody needs it."""
+        if patience:
+            con.set_busy_handler(busy_handler(patience))
+        try:
+            con.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.Error:
+            return False
+        self._writes = self._pages = self._stuck_at = 0
+        return True
 
     def run(self) -> None:
         """Move the part of the log that no reader needs into the database file."""

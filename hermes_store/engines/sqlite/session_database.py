@@ -1,4 +1,4 @@
-"""The session database: readers that never lock, and one writer that queues fairly.
+"""The session database: readers that never lock, and one writer.
 
 A `Database` is safe to share between threads. Each read sees one snapshot; each write is one
 IMMEDIATE transaction.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -18,13 +18,15 @@ from hermes_store import errors
 from hermes_store.engines.base import Capabilities, Progress, Synchronous
 from hermes_store.engines.sqlite import migrations, session_activity_temp_view
 from hermes_store.engines.sqlite.checkpoint import SIZE_LIMIT, Checkpointer
-from hermes_store.engines.sqlite.durability import LogSync, configure
 from hermes_store.engines.sqlite.file_capabilities import probe
-from hermes_store.engines.sqlite.sqlite_file import SqliteFile, retried
+from hermes_store.engines.sqlite.files_seen import unfinished
+from hermes_store.engines.sqlite.lock_waiting import retried
+from hermes_store.engines.sqlite.sqlite_file import SqliteFile
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.engines.sqlite.writer_queue import WriterQueue
 
 READER_CACHE_KIB = 250
+CLOSING_SECONDS = 0.2
+"""How long closing waits for others to let go of the log."""
 
 log = logging.getLogger("hermes_store.database")
 _warned_paths: set[Path] = set()
@@ -46,25 +48,37 @@ class Database:
             path,
             read_only=read_only,
             setup_reader=_setup_reader,
-            setup_writer=_setup_writer,
+            setup_writer=self._setup_writer,
             vfs=vfs,
         )
-        self._probed: tuple[int, Capabilities] | None = None
-        """The schema cookie of the database and the capabilities found for it."""
+        self._synchronous = synchronous
+        self._progress = progress
+        self._probed: tuple[tuple[int, int], Capabilities] | None = None
+        """Generation and schema cookie of the database, and the capabilities found for it."""
         self._provided: WeakKeyDictionary[apsw.Connection, int] = WeakKeyDictionary()
-        self._queue = WriterQueue(self.path)
-        self._log_sync: LogSync | None = None
+        self._ready: apsw.Connection | None = None
+        """The connection for which the database was brought up to date."""
         if self.path.is_dir():
             raise errors.NotADatabase(
                 f"{path} is a folder. Give the path of the database file in it."
             )
-        with self._file.errors():
-            if read_only:
-                con = self._file.open_reader()
-                self._refuse_strangers(con)
-                self._file.give_back(con)
-            else:
-                self._open_writer(synchronous, progress)
+        try:
+            with self._file.errors():
+                if read_only:
+                    self._check_reader()
+                else:
+                    with self._file.lock:
+                        self._writer()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _check_reader(self) -> None:
+        con = self._file.take_reader()
+        try:
+            self._refuse_strangers(con)
+        finally:
+            self._file.give_back(con)
 
     @property
     def path(self) -> Path:
@@ -87,9 +101,10 @@ class Database:
     def _transaction(self, con: apsw.Connection) -> Transaction:
         """Return a transaction that has `session_activity`, as a table or a view."""
         cookie = con.execute("PRAGMA schema_version").get
+        known = (self._file.generation, cookie)
         probed = self._probed
-        if probed is None or probed[0] != cookie or probed[1].rebuild_floor is not None:
-            self._probed = probed = (cookie, probe(con))
+        if probed is None or probed[0] != known or probed[1].rebuild_floor is not None:
+            self._probed = probed = (known, probe(con))
         caps = probed[1]
         if self._provided.get(con) != cookie:
             session_activity_temp_view.provide(con, caps)
@@ -102,54 +117,68 @@ class Database:
         if not found.empty:
             return
         if found.tables:
-            con.close()
             raise errors.NotADatabase(
                 f"{self._file.given} is a database, but not a session database. Check the path."
             )
         if self.read_only:
-            con.close()
             raise errors.DatabaseMissing(f"{self._file.given} is empty: it has no sessions yet.")
 
     # -- writing ---------------------------------------------------------------------------
 
     @contextmanager
-    def write(self) -> Iterator[Transaction]:
+    def write(self, *, durable: bool = False) -> Iterator[Transaction]:
         """Run the block in one IMMEDIATE transaction, or join the one in progress.
 
-        The transaction is committed when the block ends and rolled back when it raises.
+        The transaction is committed when the block ends and rolled back when it raises. A
+        `durable` one is on disk when the block has ended, even with `synchronous="NORMAL"`; so is
+        everything that it could see.
         """
         with self._file.lock, self._file.errors():
-            con = self._file.writer()
+            con = self._writer()
             if con.in_transaction:
                 yield self._transaction(con)
                 return
-            before = con.total_changes()
-            with self._queue.turn():
+            with self._flushed(con) if durable else nullcontext():
                 try:
                     with self._file.transaction(con):
                         yield self._transaction(con)
                 except BaseException:
                     self._provided.pop(con, None)  # the view was rolled back too
                     raise
-                self._checkpointer.run_if_due()
-            if self._log_sync is not None and con.total_changes() != before:
-                self._log_sync.wait()
+            self._checkpointer.run_if_due()
 
-    def _open_writer(self, synchronous: Synchronous, progress: Progress | None) -> None:
+    @contextmanager
+    def _flushed(self, con: apsw.Connection) -> Iterator[None]:
+        con.execute("PRAGMA synchronous = FULL")
         try:
-            con = self._file.writer()
-            self._checkpointer = Checkpointer(con, self.path)
-            self._refuse_strangers(con)
-            foreign = probe(con).foreign
-            if not foreign:
-                self._use_log(con)
-            self._log_sync = configure(con, self._file.log, full=synchronous == "FULL")
-            if not foreign and not migrations.is_current(con):
-                migrations.bring_up_to_date(self.write, self.path, progress)
-        except BaseException:
-            self._file.close()
-            self._queue.close()
-            raise
+            yield
+        finally:
+            con.execute(f"PRAGMA synchronous = {self._synchronous}")
+
+    def _writer(self) -> apsw.Connection:
+        """Return the connection for writing; bring a database just opened up to date."""
+        con = self._file.writer()
+        if con is not self._ready and not con.in_transaction:
+            self._ready = con
+            try:
+                self._bring_up_to_date(con)
+            except BaseException:
+                self._ready = None
+                raise
+        return con
+
+    def _bring_up_to_date(self, con: apsw.Connection) -> None:
+        self._refuse_strangers(con)
+        if probe(con).foreign:
+            return
+        self._use_log(con)
+        if not migrations.is_current(con):
+            migrations.bring_up_to_date(self.write, self.path, self._progress)
+
+    def _setup_writer(self, con: apsw.Connection) -> None:
+        con.execute(f"PRAGMA journal_size_limit = {SIZE_LIMIT}")
+        con.execute(f"PRAGMA synchronous = {self._synchronous}")
+        self._checkpointer = Checkpointer(con, self.path)
 
     def _use_log(self, con: apsw.Connection) -> None:
         """Switch to write-ahead logging; keep a rollback journal where that is not supported."""
@@ -161,6 +190,9 @@ class Database:
             mode = "delete"
         except apsw.BusyError:
             return  # in use by another process; the next open tries again
+        finally:
+            con.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()  # opens the log
+            self._file.note_files(con)
         if mode != "wal" and self.path not in _warned_paths:
             _warned_paths.add(self.path)
             log.warning(
@@ -171,37 +203,29 @@ class Database:
 
     def run_outside_transaction(self, sql: str) -> None:
         """Run a statement that SQLite refuses inside a transaction, such as VACUUM."""
-        with self._file.lock, self._file.errors(), self._queue.turn():
-            retried(self._file.writer(), sql)
+        with self._file.lock, self._file.errors():
+            retried(self._writer(), sql)
             self._checkpointer.run()
 
-    def truncate_log(self) -> None:
-        """Empty the write-ahead log, unless another connection needs it."""
-        with (
-            self._file.lock,
-            self._file.errors(),
-            self._queue.turn(),
-            suppress(apsw.BusyError, apsw.LockedError),
-        ):
-            self._file.writer().wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    def truncate_log(self) -> bool:
+        """Empty the write-ahead log; return False if another connection needs it."""
+        with self._file.lock, self._file.errors():
+            return self._checkpointer.empty(self._writer())
 
     def close(self) -> None:
-        """Close all connections. Further use raises; closing twice is fine."""
+        """Close all connections. Further use raises; closing twice is fine.
+
+        The log is left empty if nobody needs it: applied to another file, such as a backup copied
+        to this path, it would damage that file.
+        """
         with self._file.lock:
             if self._file.closed:
                 return
-            if not self.read_only:
-                with suppress(apsw.Error):  # a checkpoint at the end is a courtesy
-                    self._file.writer().wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            con, left = self._ready, unfinished(self.path) is not None
+            if con is not None and left and not self._file.is_replaced():
+                self._checkpointer.empty(con, patience=CLOSING_SECONDS)
             self._file.close()
-            self._queue.close()
-            if self._log_sync is not None:
-                self._log_sync.close()
 
 
 def _setup_reader(con: apsw.Connection) -> None:
     con.execute(f"PRAGMA cache_size = -{READER_CACHE_KIB}")
-
-
-def _setup_writer(con: apsw.Connection) -> None:
-    con.execute(f"PRAGMA journal_size_limit = {SIZE_LIMIT}")

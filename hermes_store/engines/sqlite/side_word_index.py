@@ -20,8 +20,9 @@ from typing import Any
 
 import apsw
 
+from hermes_store.engines.sqlite.files_seen import beside, real_path
 from hermes_store.engines.sqlite.fulltext import indexed_text
-from hermes_store.engines.sqlite.sqlite_file import SqliteFile, beside, real_path
+from hermes_store.engines.sqlite.sqlite_file import SqliteFile
 from hermes_store.engines.sqlite.tokenizer import CJK, Tokenize, tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import StoreError

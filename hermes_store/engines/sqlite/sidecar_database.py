@@ -20,7 +20,8 @@ import apsw
 
 from hermes_store import errors
 from hermes_store.engines.base import Capabilities, FullText
-from hermes_store.engines.sqlite.sqlite_file import SqliteFile, beside, identity, real_path
+from hermes_store.engines.sqlite.files_seen import beside, real_path
+from hermes_store.engines.sqlite.sqlite_file import SqliteFile
 from hermes_store.engines.sqlite.transaction import Transaction
 
 VERSION = 1
@@ -80,7 +81,6 @@ class Sidecar:
             setup_reader=self._check_version,
             setup_writer=self._prepare,
         )
-        self._identity: tuple[int, int] | None = None
         self._warned = False
 
     @property
@@ -112,7 +112,6 @@ class Sidecar:
     @contextmanager
     def _view(self) -> Iterator[Transaction | None]:
         try:
-            self._notice_another_file()
             con = self._file.take_reader()
         except (_Unusable, errors.DatabaseMissing):
             yield None
@@ -166,14 +165,13 @@ class Sidecar:
                 yield Transaction(con, _NO_CAPABILITIES)
 
     def _writer(self) -> apsw.Connection:
-        self._notice_another_file()
         try:
-            con = self._file.writer()
+            return self._file.writer()
         except _DAMAGE as error:
             self._set_aside(error)
-            con = self._file.writer()
-        self._identity = identity(self.path)
-        return con
+        except errors.DatabaseMissing:
+            pass  # another process has moved it aside: a new one is created
+        return self._file.writer()
 
     def _prepare(self, con: apsw.Connection) -> None:
         # Only possible before the first table; lets emptying the trash free disk space.
@@ -195,15 +193,6 @@ class Sidecar:
 
     # -- replaced and damaged files ----------------------------------------------------------
 
-    def _notice_another_file(self) -> None:
-        """Close connections to a file that was moved away, by us or by another process."""
-        found = identity(self.path)
-        if found == self._identity:
-            return
-        with self._file.lock:
-            self._file.forget_connections()
-            self._identity = found
-
     @contextmanager
     def _told(self) -> Iterator[None]:
         """Translate SQLite's errors, and move the file aside if it is damaged."""
@@ -222,7 +211,7 @@ class Sidecar:
     def _is_damaged(self) -> bool:
         """Return whether this file is damaged; a block may read the session database too."""
         try:
-            con = self._file.open_reader()
+            con = self._file.take_reader()
         except _DAMAGE:
             return True
         except (apsw.Error, errors.DatabaseError, _Unusable):
@@ -234,7 +223,7 @@ class Sidecar:
         except apsw.Error:
             return False
         finally:
-            con.close()
+            self._file.discard(con)
 
     def _set_aside(self, error: BaseException) -> None:
         """Move a damaged file out of the way, so that nothing in it is lost."""
@@ -254,7 +243,6 @@ class Sidecar:
             except OSError as trouble:
                 self._warn("%s is damaged (%s) and cannot be moved: %s", self.path, error, trouble)
                 return
-            self._identity = None
         log.warning(
             "%s is damaged (%s). It was moved to %s; trash, marks and saved searches start empty.",
             self.path,

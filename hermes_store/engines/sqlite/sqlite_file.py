@@ -8,69 +8,28 @@ separates a database from its log and the files beside it.
 from __future__ import annotations
 
 import os
-import random
 import threading
 import time
 from array import array
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
+from weakref import WeakSet
 
 import apsw
 
 from hermes_store import errors
+from hermes_store.engines.sqlite import lasting_locks, lock_waiting
 from hermes_store.engines.sqlite.error_translation import missing, translated
+from hermes_store.engines.sqlite.files_seen import FilesSeen, real_path, unfinished
+from hermes_store.engines.sqlite.lock_waiting import busy_handler, retried
 
-MAX_TRIES = 15
-TRY_SECONDS = 1.2
-"""How long one try waits; fifteen tries wait longer than the 15 times 1.15 s of Hermes Agent."""
-QUICK_STEPS = 300
-"""How often a writer polls the lock before it slows down: about 150 ms."""
 IDLE_READERS = 2
+RELEASE_SECONDS = 5.0
+"""How long to wait for this process to let go of a file that was replaced."""
 
 Setup = Callable[[apsw.Connection], None]
-
-
-def real_path(path: Path | str) -> Path:
-    """Return the absolute path with every symbolic link resolved."""
-    return Path(os.path.realpath(Path(path).expanduser()))
-
-
-def beside(path: Path, ending: str) -> Path:
-    """Return the path of the file beside another one, named like it plus `ending`."""
-    return path.with_name(path.name + ending)
-
-
-def identity(path: Path) -> tuple[int, int] | None:
-    """Return what distinguishes a file from another one of the same name; None if missing."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def busy_handler(budget: float) -> Callable[[int], bool]:
-    """Return a busy handler that waits in short random steps, up to `budget` seconds.
-
-    Programs that do not queue take the lock again at once, so that it is free only for a fraction
-    of a millisecond. With longer steps, each of three writers of this store got a quarter as much
-    done as each of two of Hermes Agent; with shorter steps, Hermes Agent would have to wait.
-    """
-    started = 0.0
-
-    def handler(count: int) -> bool:
-        nonlocal started
-        now = time.monotonic()
-        if count == 0:
-            started = now
-        if now - started > budget:
-            return False
-        time.sleep(random.uniform(0.0002, 0.0008 if count < QUICK_STEPS else 0.010))
-        return True
-
-    return handler
 
 
 def _nothing(_con: apsw.Connection) -> None:
@@ -81,7 +40,8 @@ class SqliteFile:
     """One file, opened for reading or for reading and writing. Safe to share between threads.
 
     Reads use a pool of read-only connections; each block sees one snapshot. Writes go through a
-    single connection. No connection unlinks a live write-ahead log when it closes.
+    single connection. No connection unlinks a live write-ahead log when it closes. If the file or
+    its log is replaced, the connections are opened again before the next use.
     """
 
     def __init__(
@@ -101,18 +61,24 @@ class SqliteFile:
         self.closed = False
         self.lock = threading.RLock()
         """Held while writing."""
+        self.generation = 0
+        """How often the file or its log was replaced by another one."""
         self._setup_reader = setup_reader
         self._setup_writer = setup_writer
         self._vfs = vfs
         self._pool_lock = threading.Lock()
         self._idle: list[apsw.Connection] = []
-        self._immutable = False
+        self._in_use = 0
         self._writer: apsw.Connection | None = None
+        self._seen: FilesSeen | None = None
+        """The files behind the open connections; None while there are none."""
+        self._held: tuple[int, int] | None = None
+        _all_files.add(self)
 
     @property
     def log(self) -> Path:
         """The write-ahead log."""
-        return beside(self.path, "-wal")
+        return self.path.with_name(self.path.name + "-wal")
 
     def errors(self) -> AbstractContextManager[None]:
         """Raise the store's own exceptions for whatever SQLite raises inside the block."""
@@ -148,54 +114,102 @@ class SqliteFile:
             self.give_back(con)
 
     def take_reader(self) -> apsw.Connection:
-        """Return an idle reader or a new one; return it with `give_back`."""
+        """Return an idle reader or a new one; return it with `give_back` or `discard`."""
+        if self.is_replaced():
+            self.renew()
         with self._pool_lock:
             self._require_open()
+            self._in_use += 1
             if self._idle:
                 return self._idle.pop()
-        return self.open_reader()
+        try:
+            return self._open_reader()
+        except BaseException:
+            self._let_go(None)
+            raise
 
     def give_back(self, con: apsw.Connection) -> None:
         """Return a reader to the pool."""
         with self._pool_lock:
             if not self.closed and len(self._idle) < IDLE_READERS:
                 self._idle.append(con)
+                self._in_use -= 1
                 return
-        con.close()
+        self.discard(con)
 
-    def open_reader(self) -> apsw.Connection:
+    def discard(self, con: apsw.Connection) -> None:
+        """Close a reader instead of returning it to the pool."""
+        self._let_go(con)
+
+    def _let_go(self, con: apsw.Connection | None) -> None:
+        if con is not None:
+            con.close()
+        with self._pool_lock:
+            self._in_use -= 1
+            self._forget_if_unused()
+
+    def _open_reader(self) -> apsw.Connection:
         """Open a read-only connection, without a log if the folder does not allow one."""
-        if not self._immutable:
-            if not self.path.exists():
-                raise missing(self.given)
-            con = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY, vfs=self._vfs)
-            try:
-                return self._prepared(con, self._setup_reader)
-            except (apsw.CantOpenError, apsw.ReadOnlyError):
-                self._refuse_unmerged()
-                self._immutable = True
-        con = apsw.Connection(
-            f"file:{quote(str(self.path))}?immutable=1",
-            flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
-            vfs=self._vfs,
-        )
-        return self._prepared(con, self._setup_reader)
+        if not self.path.exists():
+            raise missing(self.given)
 
-    def _refuse_unmerged(self) -> None:
-        """Refuse a file in a write-protected folder if its log holds rows that the file lacks."""
-        log = self.log
-        if log.exists() and log.stat().st_size > 0:
-            raise errors.DatabaseUnreadable(
-                f"{self.given} has unmerged changes in {log.name} and its folder is "
-                "write-protected. Copy both files to a folder you can write to, and open the copy."
+        def open_plainly() -> apsw.Connection:
+            return apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY, vfs=self._vfs)
+
+        try:
+            return self._connected(open_plainly, self._setup_reader, lock_waiting.TRY_SECONDS * 4)
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
+            self._refuse_unfinished()
+
+        def open_as_is() -> apsw.Connection:
+            return apsw.Connection(
+                f"file:{quote(str(self.path))}?immutable=1",
+                flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
+                vfs=self._vfs,
             )
 
-    @staticmethod
-    def _prepared(con: apsw.Connection, setup: Setup) -> apsw.Connection:
+        con = self._connected(open_as_is, self._setup_reader, lock_waiting.TRY_SECONDS * 4)
         try:
-            con.set_busy_handler(busy_handler(TRY_SECONDS * 4))
+            self._refuse_unfinished()  # it may have appeared in between
+        except BaseException:
+            con.close()
+            raise
+        return con
+
+    def _refuse_unfinished(self) -> None:
+        """Refuse to read a file without a log or journal that it needs to be complete."""
+        needed = unfinished(self.path)
+        if needed is None:
+            return
+        if needed == self.log:
+            raise errors.DatabaseUnreadable(
+                f"{self.given} has unmerged changes in {needed.name} and its folder is "
+                "write-protected. Copy both files to a folder you can write to, and open the copy."
+            )
+        raise errors.DatabaseUnreadable(
+            f"{self.given} was left in the middle of a change, and {needed.name} is needed to "
+            "undo it. Start Hermes Agent once, or run 'hermes sessions doctor --repair'."
+        )
+
+    def _connected(
+        self, connect: Callable[[], apsw.Connection], setup: Setup, patience: float
+    ) -> apsw.Connection:
+        """Open a connection, set it up, and note which files it has opened."""
+        if any(each.is_replaced() for each in self._same_path()):
+            self.renew()
+        before = FilesSeen.at(self.path)
+        con = connect()
+        try:
+            con.set_busy_handler(busy_handler(patience))
             setup(con)
             con.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+            now = FilesSeen.at(self.path)
+            with self._pool_lock:
+                if now.database != before.database or (self._seen not in (None, now)):
+                    raise _replaced(self.given)
+                if self._seen is None:
+                    self._seen = now
+                    self._held = self._hold(con)
         except BaseException:
             con.close()
             raise
@@ -207,21 +221,29 @@ class SqliteFile:
         """Return the connection for writing, opened on first use. Hold `lock`."""
         self._require_open()
         self.require_writable()
+        if self._writer is not None and self._writer.in_transaction:
+            return self._writer
+        if self.is_replaced():
+            self.renew()
+            if not self.path.exists():
+                raise missing(self.given)
         if self._writer is None:
             self._writer = self._open_writer()
         return self._writer
 
     def _open_writer(self) -> apsw.Connection:
         create(self.path)
-        con = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=self._vfs)
-        guard_close(con)
+
+        def connect() -> apsw.Connection:
+            con = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=self._vfs)
+            guard_close(con)
+            return con
 
         def setup(con: apsw.Connection) -> None:
-            con.set_busy_handler(busy_handler(TRY_SECONDS))
             con.execute("PRAGMA foreign_keys = ON")
             self._setup_writer(con)
 
-        return self._prepared(con, setup)
+        return self._connected(connect, setup, lock_waiting.TRY_SECONDS)
 
     @contextmanager
     def transaction(self, con: apsw.Connection) -> Iterator[None]:
@@ -229,24 +251,103 @@ class SqliteFile:
         retried(con, "BEGIN IMMEDIATE")
         try:
             yield
+            if self.is_replaced():
+                raise _replaced(self.given)
             # With a log this never waits; with a rollback journal, readers can delay it.
             retried(con, "COMMIT")
         except BaseException:
             if con.in_transaction:
                 con.execute("ROLLBACK")
             raise
+        if self.is_replaced():
+            raise errors.ChangeUncertain(
+                f"Another program replaced {self.given} or removed its log while a change was "
+                "being written. The change may be lost: check before you repeat it."
+            )
+
+    # -- files that are replaced -------------------------------------------------------------
+
+    def is_replaced(self) -> bool:
+        """Tell whether other files than those that are open are at this path now."""
+        seen = self._seen
+        return seen is not None and FilesSeen.at(self.path) != seen
+
+    def note_files(self, con: apsw.Connection) -> None:
+        """Note the files again after this connection has begun to use a log."""
+        with self._pool_lock:
+            self._seen = FilesSeen.at(self.path)
+            if self._held is None:
+                self._held = self._hold(con)
+
+    def _hold(self, con: apsw.Connection) -> tuple[int, int] | None:
+        # Without a log, a lasting lock would keep every writer out.
+        logged = con.execute("PRAGMA journal_mode").get == "wal"
+        return lasting_locks.hold(self.path) if logged else None
+
+    def renew(self) -> None:
+        """Close the connections to files that were replaced, in the whole process.
+
+        SQLite shares the index of a log between all connections of a process, so a new one must
+        not be opened while an old one is left.
+        """
+        for each in self._same_path():
+            each.refuse_old_log()
+        deadline = time.monotonic() + RELEASE_SECONDS
+        while not all([each.forget_connections() for each in self._same_path()]):
+            if time.monotonic() > deadline:
+                raise _replaced(self.given)
+            time.sleep(0.01)
+        self.generation += 1
+
+    def _same_path(self) -> list[SqliteFile]:
+        return [each for each in tuple(_all_files) if each.path == self.path]
+
+    def refuse_old_log(self) -> None:
+        """Keep a new file from getting the log of one that was moved away.
+
+        The log is merged into its own file if this process can do that.
+        """
+        seen, now = self._seen, FilesSeen.at(self.path)
+        if seen is None or now.database == seen.database or now.log != seen.log or not now.log:
+            return
+        if self.lock.acquire(blocking=False):
+            try:
+                if self._writer is not None and not self._writer.in_transaction:
+                    with suppress(apsw.Error):
+                        self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            finally:
+                self.lock.release()
+        if now.database is not None and unfinished(self.path) == self.log:
+            raise errors.DatabaseReplaced(
+                f"{self.given} was replaced, but {self.log.name} beside it belongs to the earlier "
+                "file and would damage the new one. Close every program that uses it, move "
+                f"{self.log.name} away, and open it again."
+            )
+
+    def forget_connections(self) -> bool:
+        """Close all connections that are not in use; tell whether none is left."""
+        if not self.lock.acquire(blocking=False):
+            return False
+        try:
+            with self._pool_lock:
+                idle, self._idle = self._idle, []
+            for con in idle:
+                con.close()
+            if self._writer is not None and (self.closed or not self._writer.in_transaction):
+                self._writer.close()
+                self._writer = None
+            with self._pool_lock:
+                self._forget_if_unused()
+                return self._seen is None
+        finally:
+            self.lock.release()
+
+    def _forget_if_unused(self) -> None:
+        if self._writer is None and not self._idle and not self._in_use:
+            lasting_locks.release(self._held)
+            self._seen = self._held = None
 
     # -- closing ---------------------------------------------------------------------------
-
-    def forget_connections(self) -> None:
-        """Close all connections not in use, because another file may have replaced this one."""
-        with self._pool_lock:
-            idle, self._idle = self._idle, []
-        for con in idle:
-            con.close()
-        if self._writer is not None and (self.closed or not self._writer.in_transaction):
-            self._writer.close()
-            self._writer = None
 
     def close(self) -> None:
         """Close all connections. Further use raises; closing twice is fine."""
@@ -256,16 +357,14 @@ class SqliteFile:
             self.forget_connections()
 
 
-def retried(con: apsw.Connection, sql: str) -> None:
-    """Run a statement, several times if the file is locked."""
-    for left in reversed(range(MAX_TRIES)):
-        try:
-            con.execute(sql)
-            return
-        except (apsw.BusyError, apsw.LockedError):
-            if not left:
-                raise
-            time.sleep(random.uniform(0.001, 0.020))
+_all_files: WeakSet[SqliteFile] = WeakSet()
+
+
+def _replaced(path: Path) -> errors.DatabaseReplaced:
+    return errors.DatabaseReplaced(
+        f"{path} was replaced, or its log was removed, by another program. Nothing was changed. "
+        "Try again; if this happens often, find that program with 'hermes sessions doctor'."
+    )
 
 
 def create(path: Path) -> None:

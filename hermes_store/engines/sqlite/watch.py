@@ -10,8 +10,9 @@ from pathlib import Path
 
 import apsw
 
+from hermes_store.engines.sqlite.files_seen import beside, identity
 from hermes_store.engines.sqlite.sidecar_database import path_for
-from hermes_store.engines.sqlite.sqlite_file import SqliteFile, beside, identity
+from hermes_store.engines.sqlite.sqlite_file import SqliteFile
 from hermes_store.errors import DatabaseError
 
 
@@ -21,36 +22,31 @@ class Watch:
     def __init__(self, path: Path) -> None:
         self._file = SqliteFile(path, read_only=True)
         self._sidecar = path_for(path)
-        self._con: apsw.Connection | None = None
         self._seen: tuple[object, ...] | None = None
 
     def changed(self) -> bool:
         """Return whether anything was committed since the last call; False on the first call."""
-        now = (self._identity(), self._version(), self._sidecar_stamp())
+        now = (identity(self._file.path), self._version(), self._sidecar_stamp())
         before, self._seen = self._seen, now
         return before is not None and before != now
 
     def close(self) -> None:
-        """Close the connection."""
-        if self._con is not None:
-            self._con.close()
-            self._con = None
+        """Close the connection; asking again opens it."""
+        self._file.forget_connections()
 
-    def _identity(self) -> tuple[int, int] | None:
-        found = identity(self._file.path)
-        if found is None or (self._seen is not None and self._seen[0] != found):
-            self.close()
-        return found
-
-    def _version(self) -> int | None:
+    def _version(self) -> tuple[int, int] | None:
+        """Return a number that changes with each commit; only one connection can compare it."""
         try:
-            if self._con is None:
-                self._con = self._file.open_reader()
-            return int(self._con.execute("PRAGMA data_version").get)
+            con = self._file.take_reader()
         except (apsw.Error, DatabaseError):
             # Briefly locked, or not a database (any more): try again next time.
-            self.close()
             return None
+        try:
+            return self._file.generation, int(con.execute("PRAGMA data_version").get)
+        except apsw.Error:
+            return None
+        finally:
+            self._file.give_back(con)
 
     def _sidecar_stamp(self) -> tuple[tuple[int, int] | None, ...]:
         # Commits stay in the log for a while before they reach the file itself.
