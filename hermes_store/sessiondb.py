@@ -330,7 +330,7 @@ class SessionDB:
     def delete_session(self, session_id: str, sessions_dir: Path | None = None) -> bool:
         """Permanently delete only this session; its children move to its parent."""
         deleted = delete_from_database.total(
-            delete_from_database.delete_in_steps(self._db.write, (session_id,))
+            delete_from_database.delete_in_steps(self._db.write, [(session_id,)])
         )
         session_files.remove_session_files(sessions_dir, deleted.session_ids)
         return bool(deleted.session_ids)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterable
 from datetime import datetime
 from math import isfinite
 from typing import Any
@@ -118,6 +119,11 @@ def row(tx: Transaction, session_id: str) -> dict[str, Any] | None:
 def exists(tx: Transaction, session_id: str) -> bool:
     """Return whether a session has this exact id."""
     return tx.one("SELECT 1 FROM sessions WHERE id = ?", (session_id,)) is not None
+
+
+def existing(tx: Transaction, session_ids: Iterable[str]) -> set[str]:
+    """Return those of some ids that exist."""
+    return {each for each in set(session_ids) if exists(tx, each)}
 
 
 def with_prefix(tx: Transaction, prefix: str, limit: int = 6) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from hermes_store.trash.copy_states import States
 from hermes_store.trash.move_to_trash import Keep, Move
 from hermes_store.trash.purge import purge
 from hermes_store.trash.restore import Learn, Restore
+from hermes_store.trash.sidecar_tables import Entry
 
 DAY = 86_400
 
@@ -123,7 +124,11 @@ class Trash:
     def _delete_for_good(
         self, session_ids: Sequence[str], sessions_dir: Path | None, unless: Keep
     ) -> Deleted:
-        steps = delete_from_database.delete_in_steps(self._db.write, session_ids, unless)
+        with self._db.read() as tx:
+            groups = delete_from_database.conversations(tx, session_ids)
+        steps = delete_from_database.delete_in_steps(
+            self._db.write, groups, lambda tx, group: any(unless(tx, each) for each in group)
+        )
         deleted = delete_from_database.total(steps)
         session_files.remove_session_files(sessions_dir, deleted.session_ids)
         if deleted.session_ids and self._sidecar.path.exists():
@@ -200,4 +205,12 @@ class Trash:
             for batch in self.list()
             if batch_id in (None, batch.id) and (before is None or batch.deleted_at < before)
         }
-        return purge(self._db, self._sidecar, self._states, chosen, self._clock)
+        if not chosen:
+            return Purged()
+        hidden = self._states.tidy()
+        nothing: list[Entry] = []
+        entries = self._sidecar.ask(sidecar_tables.all_entries, nothing)
+        shown = [each for each in entries if each.batch_id in chosen and each.id not in hidden]
+        purged = sidecar_tables.purged(purge(self._db, self._sidecar, shown, self._clock))
+        sidecar_tables.give_space_back(self._sidecar)
+        return purged

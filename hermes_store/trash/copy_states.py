@@ -1,30 +1,86 @@
-"""The states of a copy in the trash, and the transitions between them.
+"""The states of a copy in the trash, the transitions between them, and what a crash leaves.
 
-    copied ──the session is deleted──> settled ──restored or emptied──> gone
-       │                                  │
-       └──the deletion was interrupted    └──the session exists again, unchanged──> needless
+    copied ──the session was deleted──> trashed ──restore begins──> restoring ──it is back──> gone
+       │                                   │  ^                         │
+       │                                   │  └──it is not back─────────┘
+       └──the session still exists──> gone └──emptying begins──> purging ──files removed──> gone
 
-A copy is made before its session is deleted, and stays hidden while the deletion is running. An
-interrupted deletion leaves copies that are settled if their session is gone, and dropped if it
-still exists. Reading the trash tidies it.
+A copy is made before its session is deleted. Deleting and putting back are one transaction of the
+session database each, so a session is there as a whole or not at all. Each state is written to the
+sidecar before the step it announces; whoever finds it later can tell from the session database
+whether that step was taken, and finishes what was left. Reading the trash does so, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from enum import Enum
 
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import DatabaseCorrupt, DatabaseError
 from hermes_store.sessions import session_rows
-from hermes_store.trash import session_copy, sidecar_tables
-from hermes_store.trash.sidecar_tables import Entry
+from hermes_store.trash import purge, session_copy, sidecar_tables
+from hermes_store.trash.sidecar_tables import Entry, State
+
+
+class Original(Enum):
+    """What the session database has of a copied session."""
+
+    ABSENT = "absent"
+    SAME = "same"
+    """Exactly what was copied."""
+    CONTAINS = "contains"
+    """Everything that was copied; other things may have changed since."""
+    DIFFERENT = "different"
+
+
+class Fate(Enum):
+    """What is to be done with a copy."""
+
+    SHOW = "show"
+    HIDE = "hide"
+    SETTLE = "settle"
+    """Show it, and record that its session was deleted."""
+    DROP = "drop"
+    PURGE = "purge"
+
+
+# A copy that is superseded has a later one of the same session; one in work belongs to a deletion
+# that gave a sign of life in the last minute.
+FATES: dict[tuple[State, Original], Fate] = {
+    (State.COPIED, Original.ABSENT): Fate.SETTLE,
+    (State.COPIED, Original.SAME): Fate.DROP,
+    (State.COPIED, Original.CONTAINS): Fate.DROP,
+    # Torn by an earlier version of this program, which deleted long sessions in steps.
+    (State.COPIED, Original.DIFFERENT): Fate.SHOW,
+    (State.TRASHED, Original.ABSENT): Fate.SHOW,
+    (State.TRASHED, Original.SAME): Fate.DROP,
+    (State.TRASHED, Original.CONTAINS): Fate.SHOW,
+    (State.TRASHED, Original.DIFFERENT): Fate.SHOW,
+    (State.RESTORING, Original.ABSENT): Fate.SHOW,
+    (State.RESTORING, Original.SAME): Fate.DROP,
+    (State.RESTORING, Original.CONTAINS): Fate.DROP,
+    (State.RESTORING, Original.DIFFERENT): Fate.SHOW,
+    **{(State.PURGING, original): Fate.PURGE for original in Original},
+}
+
+
+def fate(state: State, original: Original, *, superseded: bool, in_work: bool) -> Fate:
+    """Return what is to be done with a copy."""
+    decided = FATES[state, original]
+    if superseded and original is Original.ABSENT and state is not State.PURGING:
+        decided = Fate.DROP
+    if in_work and state is State.COPIED:
+        # Its deletion settles or drops it; until then, a session that is gone is in the trash.
+        return Fate.SHOW if decided is Fate.SETTLE else Fate.HIDE
+    return decided
 
 
 class States:
-    """Determines the state of each copy, and tidies up."""
+    """Determines the state of each copy, and finishes what was interrupted."""
 
     def __init__(self, db: Database, sidecar: Sidecar, clock: Callable[[], float]) -> None:
         self._db = db
@@ -32,41 +88,56 @@ class States:
         self._clock = clock
 
     def tidy(self) -> set[int]:
-        """Drop needless copies; return the ids of those to hide."""
+        """Finish what was interrupted; return the ids of the copies to hide."""
         nothing: list[Entry] = []
         entries = self._sidecar.ask(sidecar_tables.all_entries, nothing)
         if not entries:
             return set()
-        now = self._clock()
         with self._db.read() as tx:
-            there = existing(tx, (entry.session_id for entry in entries))
-            standing = [entry for entry in entries if entry.session_id in there]
-            busy = {e.id for e in standing if not e.settled and e.busy_until > now}
-            idle = [entry for entry in standing if entry.id not in busy]
-            needless = [entry for entry in idle if self._is_needless(tx, entry)]
-        over, twice = _broken_off(entries, there)
-        if not self._sidecar.read_only:
+            fates = self._fates(tx, entries)
+        left = {Fate.SETTLE, Fate.DROP, Fate.PURGE}.intersection(fates.values())
+        if left and not self._sidecar.read_only and not self._db.read_only:
             # Reading must not fail because tidying cannot be done right now.
             with suppress(DatabaseError):
-                self._settle(over, [entry for entry in twice if entry.busy_until <= now])
-                self.drop_if(self._is_needless, needless)
-        return busy | {entry.id for entry in (*needless, *twice)}
+                self._finish()
+        return {each for each, its in fates.items() if its not in (Fate.SHOW, Fate.SETTLE)}
 
-    def _settle(self, over: Sequence[Entry], twice: Sequence[Entry]) -> None:
-        """Record deletions that were completed but not recorded, for instance after a crash."""
+    def _finish(self) -> None:
+        # Under the write lock that deleting and restoring hold while they look at a copy: no
+        # session goes or comes between this look and the change of its copies.
+        with self._db.write(durable=True) as tx, self._sidecar.write() as side:
+            entries = sidecar_tables.all_entries(side)
+            fates = self._fates(tx, entries)
+            chosen = {
+                wanted: [entry for entry in entries if fates[entry.id] is wanted]
+                for wanted in (Fate.SETTLE, Fate.DROP, Fate.PURGE)
+            }
+            if chosen[Fate.DROP]:
+                _make_durable(tx, chosen[Fate.DROP])
+            sidecar_tables.move(side, _ids(chosen[Fate.SETTLE]), State.TRASHED)
+            sidecar_tables.drop(side, _ids(chosen[Fate.DROP]), self._clock())
+        if chosen[Fate.PURGE]:
+            purge.finish(self._db, self._sidecar, chosen[Fate.PURGE], self._clock)
+
+    def _fates(self, tx: Transaction, entries: Sequence[Entry]) -> dict[int, Fate]:
+        there = session_rows.existing(tx, (entry.session_id for entry in entries))
         now = self._clock()
-        ended = [entry.id for entry in over if entry.busy_until <= now]
-        if ended or twice:
-            with self._sidecar.write() as side:
-                sidecar_tables.settle(side, ended)
-                sidecar_tables.drop(side, [entry.id for entry in twice], now)
+        return {
+            entry.id: fate(
+                entry.state,
+                self._original(tx, entry, there),
+                superseded=is_superseded(entry, entries, now),
+                in_work=entry.busy_until > now,
+            )
+            for entry in entries
+        }
 
-    def _is_needless(self, tx: Transaction, entry: Entry) -> bool:
-        """Tell whether an existing session has everything that its copy could restore."""
-        # Until its deletion is settled nothing was lost; any other change is newer.
-        if entry.settled and session_copy.fingerprint(tx, entry.session_id) != entry.fingerprint:
-            return False
-        return self.is_whole(tx, entry)
+    def _original(self, tx: Transaction, entry: Entry, there: set[str]) -> Original:
+        if entry.session_id not in there:
+            return Original.ABSENT
+        if session_copy.fingerprint(tx, entry.session_id) == entry.fingerprint:
+            return Original.SAME
+        return Original.CONTAINS if self.is_whole(tx, entry) else Original.DIFFERENT
 
     def is_whole(self, tx: Transaction, entry: Entry) -> bool:
         """Tell whether a session exists with every message of its copy."""
@@ -74,41 +145,43 @@ class States:
         def compare(side: Transaction) -> bool:
             if not sidecar_tables.exists(side, entry.id):
                 return False
-            header, rows = (
-                sidecar_tables.header_of(side, entry),
-                sidecar_tables.rows_of(side, entry),
-            )
-            return session_copy.matching(tx, header, rows) == entry.messages
+            header = sidecar_tables.header_of(side, entry)
+            return session_copy.contains(tx, header, sidecar_tables.rows_of(side, entry))
 
         with suppress(DatabaseCorrupt):
             return self._sidecar.ask(compare, False)
         return False
 
-    def drop_if(self, test: Callable[[Transaction, Entry], bool], entries: Sequence[Entry]) -> None:
-        """Drop the copies of existing sessions, after testing each one again."""
-        if not entries:
-            return
-        # Under the lock that a deletion holds while it checks its copy: no session can be
-        # deleted between this test and the dropping of its copy.
-        with self._db.write() as tx, self._sidecar.write() as side:
-            chosen = [entry.id for entry in entries if test(tx, entry)]
-            sidecar_tables.drop(side, chosen, self._clock())
+
+def _ids(entries: Iterable[Entry]) -> list[int]:
+    return [entry.id for entry in entries]
 
 
-def existing(tx: Transaction, session_ids: Iterable[str]) -> set[str]:
-    """Return the ids that exist in the session database."""
-    return {each for each in set(session_ids) if session_rows.exists(tx, each)}
+def _make_durable(tx: Transaction, entries: Sequence[Entry]) -> None:
+    """Write to the database, so that what is in it now is on disk before its copies go."""
+    tx.run("UPDATE sessions SET source = source WHERE id = ?", (entries[0].session_id,))
 
 
-def _broken_off(entries: Sequence[Entry], there: set[str]) -> tuple[list[Entry], list[Entry]]:
-    """Return unsettled copies of deleted sessions: those to keep, and duplicates.
+def is_superseded(entry: Entry, entries: Sequence[Entry], now: float) -> bool:
+    """Tell whether another copy of the same session stays that makes this one needless."""
+    return any(
+        _outranks(other, entry, now)
+        for other in entries
+        if other.session_id == entry.session_id and other.id != entry.id
+    )
 
-    An interrupted attempt and the one that succeeded leave equal copies. A running deletion may
-    turn out not to be the one that deleted the session and then drops its copy. So only a
-    settled copy makes another one needless.
+
+def _outranks(other: Entry, entry: Entry, now: float) -> bool:
+    """Tell whether a copy makes another one of the same session needless.
+
+    A later copy was taken from the session as it was afterwards. A deletion in work may still
+    drop its copy, if another one was faster, so that copy does not count. No two copies outrank
+    each other, so one of them always stays.
     """
-    known = {(entry.session_id, entry.fingerprint) for entry in entries if entry.settled}
-    gone = [entry for entry in entries if not entry.settled and entry.session_id not in there]
-    over = [entry for entry in gone if (entry.session_id, entry.fingerprint) not in known]
-    twice = [entry for entry in gone if (entry.session_id, entry.fingerprint) in known]
-    return over, twice
+    equal = other.fingerprint == entry.fingerprint
+    if other.state is State.TRASHED:
+        if entry.state is State.TRASHED:
+            return other.id > entry.id and equal
+        return other.id > entry.id or (entry.state is State.COPIED and equal)
+    idle_copy = other.state is State.COPIED and other.busy_until <= now
+    return idle_copy and entry.state is not State.TRASHED and other.id > entry.id

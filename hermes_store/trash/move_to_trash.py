@@ -1,8 +1,8 @@
 """Move sessions from the session database to the trash without ever losing one.
 
-First complete copies are committed to the sidecar, then the sessions are deleted. Each one is
-compared with its copy again inside the transaction that deletes it. A crash in between leaves
-both the session and its copy, never neither.
+First complete copies are committed to the sidecar, then the sessions are deleted, conversation by
+conversation. Each session is compared with its copy again inside the transaction that deletes it.
+A crash in between leaves both the session and its copy, never neither and never half of one.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from hermes_store.engines.base import Progress
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.errors import DatabaseCorrupt
-from hermes_store.sessions import lineage, messages, session_files
+from hermes_store.sessions import session_files
 from hermes_store.trash import delete_from_database, session_copy, sidecar_tables
-from hermes_store.trash.session_copy import PutBack
-from hermes_store.trash.sidecar_tables import Entry
+from hermes_store.trash.delete_from_database import Group
+from hermes_store.trash.sidecar_tables import Entry, State
 
 LEASE = 60.0
 """Seconds for which an unfinished deletion counts as running."""
@@ -51,21 +50,21 @@ class Move:
         self._progress = progress
         self._clock = clock
         self._entries: dict[str, Entry] = {}
-        self._newest: dict[str, int] = {}
         self._children: dict[str, set[str]] = {}
         self._moved: set[str] = set()
-        self._begun: set[str] = set()
-        self._again: list[str] = []
+        self._again: list[Group] = []
         self._gone: set[str] = set()
+        self._stayed: set[str] = set()
         self._leased = 0.0
 
     def run(self, session_ids: Sequence[str], reason: str) -> int:
-        """Move sessions to a new batch, except those that must stay, and return its id.
+        """Move sessions to a new batch, except conversations that must stay, and return its id.
 
-        A session that changed between copy and deletion is copied again; after the third
+        A conversation that changed between copy and deletion is copied again; after the third
         time it is left alone.
         """
-        left = self._leaves_first(session_ids)
+        with self._db.read() as source:
+            left = delete_from_database.conversations(source, session_ids)
         with self._companion.write() as tx:
             folder = None if self._folder is None else str(self._folder.absolute())
             batch_id = sidecar_tables.add_batch(tx, self._clock(), reason, folder, LEASE)
@@ -73,18 +72,12 @@ class Move:
             for _ in range(TRIES):
                 if not left:
                     break
-                self._copy(batch_id, left)
-                self._delete(batch_id, [each for each in left if each in self._entries])
+                self._copy(batch_id, [each for group in left for each in group])
+                self._delete(batch_id, left)
                 left, self._again = self._again, []
         finally:
             self._finish(batch_id)
         return batch_id
-
-    def _leaves_first(self, session_ids: Sequence[str]) -> list[str]:
-        """Order sessions so that deleting a parent never changes a child still to be deleted."""
-        with self._db.read() as tx:
-            depth = {each: len(lineage.path_from_root(tx, each)) for each in session_ids}
-        return sorted(depth, key=lambda each: -depth[each])
 
     # -- copying ---------------------------------------------------------------------------
 
@@ -108,100 +101,71 @@ class Move:
         listed = (
             () if self._folder is None else session_files.session_files(self._folder, session_id)
         )
-        try:
-            header = session_copy.header(source, session_id, [path.name for path in listed])
-            seen = session_copy.fingerprint(source, session_id)
-            if header is None or seen is None:
-                return 0
-            entry = sidecar_tables.add_entry(tx, source, batch_id, header, seen)
-        except UnicodeDecodeError as error:
-            raise DatabaseCorrupt(
-                f"Session {session_id} contains damaged text and cannot be copied to the "
-                f"trash ({error}). It was not deleted; you can still delete it permanently."
-            ) from error
+        header = session_copy.header(source, session_id, [path.name for path in listed])
+        seen = session_copy.fingerprint(source, session_id)
+        if header is None or seen is None:
+            return 0
+        entry = sidecar_tables.add_entry(tx, source, batch_id, header, seen)
         self._entries[session_id] = entry
         self._children[session_id] = {each for each, _ in session_copy.children(source, session_id)}
-        self._newest[session_id] = messages.newest_id(source, session_id)
         return entry.bytes
 
     # -- deleting --------------------------------------------------------------------------
 
-    def _delete(self, batch_id: int, session_ids: Sequence[str]) -> None:
+    def _delete(self, batch_id: int, groups: Sequence[Group]) -> None:
         self._leased = self._clock()
-        for step in delete_from_database.delete_in_steps(self._db.write, session_ids, self._stays):
+        total = sum(len(group) for group in groups)
+        for step in delete_from_database.delete_in_steps(self._db.write, groups, self._stays):
             self._gone.update(step.session_ids)
-            self._tell("Deleting", len(self._gone), len(session_ids))
+            self._tell("Deleting", len(self._gone), total)
             if self._clock() - self._leased > LEASE / 4:
                 self._leased = self._clock()
                 with self._companion.write() as tx:
                     sidecar_tables.keep_busy(tx, batch_id, self._leased + LEASE)
 
-    def _stays(self, tx: Transaction, session_id: str) -> bool:
-        """Decide, inside the transaction that would delete it, whether a session must stay."""
-        if session_id in self._begun:
-            # A long session is deleted in several steps; in between another process may have
-            # resumed it, or restored it from the trash and dropped the copy.
-            if not self._has_copy(session_id):
-                self._begun.discard(session_id)
-                return True
-            newest = messages.newest_id(tx, session_id)
-            if newest <= self._newest[session_id] and not self._keep(tx, session_id):
-                return False
-            self._heal(tx, session_id)
+    def _stays(self, tx: Transaction, group: Group) -> bool:
+        """Decide, inside the transaction that would delete it, whether a group must stay."""
+        self._stayed.update(group)
+        if any(self._keep(tx, session_id) for session_id in group):
             return True
-        if self._keep(tx, session_id):
+        if not all(self._is_copied(tx, session_id) for session_id in group):
+            self._again.append(group)
             return True
-        if not self._is_copied(tx, session_id):
-            self._again.append(session_id)
-            return True
-        self._begun.add(session_id)
-        self._moved |= self._children[session_id]
+        self._stayed.difference_update(group)
+        for session_id in group:
+            self._moved |= self._children[session_id]
         return False
 
     def _is_copied(self, tx: Transaction, session_id: str) -> bool:
-        entry = self._entries[session_id]
-        if session_copy.fingerprint(tx, session_id) != entry.fingerprint:
+        entry = self._entries.get(session_id)
+        if entry is None or session_copy.fingerprint(tx, session_id) != entry.fingerprint:
             return False
-        if not self._has_copy(session_id):
-            return False
-        now = {child for child, _ in session_copy.children(tx, session_id)}
-        return now <= self._children[session_id] | self._moved
-
-    def _has_copy(self, session_id: str) -> bool:
         # Tidying also takes the write lock of the session database, so a copy that exists
         # now stays until the surrounding transaction ends.
         with self._companion.read() as side:
-            return side is not None and sidecar_tables.exists(side, self._entries[session_id].id)
-
-    def _heal(self, tx: Transaction, session_id: str) -> None:
-        """Put back the deleted messages of a session that has to stay."""
-        entry, done = self._entries[session_id], PutBack()
-        with self._companion.read() as side:
-            assert side is not None
-            session_copy.put_messages(
-                tx, sidecar_tables.header_of(side, entry), sidecar_tables.rows_of(side, entry), done
-            )
-        tx.run(
-            "UPDATE sessions SET message_count = COALESCE(message_count, 0) + ? WHERE id = ?",
-            (done.messages, session_id),
-        )
-        self._begun.discard(session_id)
+            if side is None or not sidecar_tables.exists(side, entry.id, State.COPIED):
+                return False
+        now = {child for child, _ in session_copy.children(tx, session_id)}
+        return now <= self._children[session_id] | self._moved
 
     # -- the end ---------------------------------------------------------------------------
 
     def _finish(self, batch_id: int) -> None:
-        """Keep in the batch what was deleted, and after a failure what may have been."""
-        touched = self._gone | self._begun
+        """Keep in the batch what was deleted; drop the copies of what stayed.
+
+        Of all others, such as those in a transaction that failed, tidying knows best.
+        """
         with self._companion.write() as tx:
-            gone = [e.id for e in self._entries.values() if e.session_id in self._gone]
-            stayed = [e.id for e in self._entries.values() if e.session_id not in touched]
-            sidecar_tables.settle(tx, gone)
+            mine = sidecar_tables.in_batch(tx, batch_id)
+            gone = [entry.id for entry in mine if entry.session_id in self._gone]
+            sidecar_tables.move(tx, gone, State.TRASHED)
             sidecar_tables.keep_busy(tx, batch_id, 0.0)
-            # A copy that another process has settled may be the last one.
-            open_still = {
-                entry.id for entry in sidecar_tables.in_batch(tx, batch_id) if not entry.settled
-            }
-            sidecar_tables.drop(tx, open_still.intersection(stayed), self._clock())
+            stayed = [
+                entry.id
+                for entry in mine
+                if entry.session_id in self._stayed and entry.state is State.COPIED
+            ]
+            sidecar_tables.drop(tx, stayed, self._clock())
 
     def _tell(self, what: str, done: int, total: int) -> None:
         if self._progress is not None:

@@ -1,4 +1,8 @@
-"""Emptying the trash: permanently delete copies and transcript files."""
+"""Emptying the trash: permanently delete copies, transcript files and marks.
+
+Copies are marked first, so that an interrupted purge is finished by whoever looks next: what was
+purged never comes back, and none of its files stay.
+"""
 
 from __future__ import annotations
 
@@ -9,41 +13,41 @@ from pathlib import Path
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.errors import DatabaseCorrupt
 from hermes_store.marks import marks
-from hermes_store.records.trash import Purged
+from hermes_store.sessions import session_rows
 from hermes_store.trash import sidecar_tables
-from hermes_store.trash.copy_states import States, existing
-from hermes_store.trash.sidecar_tables import Entry
+from hermes_store.trash.sidecar_tables import Entry, State
 
 
 def purge(
-    db: Database,
-    sidecar: Sidecar,
-    states: States,
-    batch_ids: set[int],
-    clock: Callable[[], float],
-) -> Purged:
-    """Permanently delete batches; sessions that exist again keep their files and marks."""
-    if not batch_ids:
-        return Purged()
-    hidden = states.tidy()
-    with sidecar.write() as side:
-        entries = [
-            entry
-            for entry in sidecar_tables.all_entries(side)
-            if entry.batch_id in batch_ids and entry.id not in hidden
-        ]
-        with db.read() as tx:
-            there = existing(tx, (entry.session_id for entry in entries))
-        gone = [entry for entry in entries if entry.session_id not in there]
-        left_files = list(_files(side, gone))
-        marks.forget(side, (entry.session_id for entry in gone))
-        sidecar_tables.drop(side, (entry.id for entry in entries), clock())
-    for path in left_files:
+    db: Database, sidecar: Sidecar, entries: Sequence[Entry], clock: Callable[[], float]
+) -> list[Entry]:
+    """Permanently delete copies; return those that another process has not restored meanwhile."""
+    # The write lock that restoring holds while it puts back a session.
+    with db.write(), sidecar.write() as side:
+        wanted = [entry.id for entry in entries]
+        marked = set(sidecar_tables.move(side, wanted, State.PURGING))
+    chosen = [entry for entry in entries if entry.id in marked]
+    finish(db, sidecar, chosen, clock)
+    return chosen
+
+
+def finish(
+    db: Database, sidecar: Sidecar, entries: Sequence[Entry], clock: Callable[[], float]
+) -> None:
+    """Remove files, marks and copies; a session that exists again keeps its files and marks."""
+    with db.read() as tx:
+        there = session_rows.existing(tx, (entry.session_id for entry in entries))
+    gone = [entry for entry in entries if entry.session_id not in there]
+    with sidecar.read() as view:
+        files = [] if view is None else list(_files(view, gone))
+    for path in files:
         with suppress(OSError):
             path.unlink()
-    sidecar_tables.give_space_back(sidecar)
-    return sidecar_tables.purged(entries)
+    with sidecar.write() as side:
+        marks.forget(side, (entry.session_id for entry in gone))
+        sidecar_tables.drop(side, (entry.id for entry in entries), clock())
 
 
 def _files(side: Transaction, entries: Sequence[Entry]) -> Iterator[Path]:
@@ -51,6 +55,7 @@ def _files(side: Transaction, entries: Sequence[Entry]) -> Iterator[Path]:
         folder = sidecar_tables.folder_of(side, entry.batch_id)
         if folder is None:
             continue
-        for name in sidecar_tables.header_of(side, entry).files:
-            if "/" not in name and "\\" not in name:
-                yield Path(folder) / name
+        with suppress(DatabaseCorrupt):
+            for name in sidecar_tables.header_of(side, entry).files:
+                if "/" not in name and "\\" not in name:
+                    yield Path(folder) / name

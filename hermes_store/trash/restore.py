@@ -10,14 +10,14 @@ from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import NotInTrash, SessionInUse
 from hermes_store.records.trash import Remark, RestoreReport
-from hermes_store.sessions import session_rows
+from hermes_store.sessions import lineage, session_rows
 from hermes_store.trash import session_copy, sidecar_tables
 from hermes_store.trash.copy_states import States
 from hermes_store.trash.session_copy import Header, PutBack
-from hermes_store.trash.sidecar_tables import Entry
+from hermes_store.trash.sidecar_tables import Entry, State
 
-LEAVE_TOGETHER = 100
-"""How many restored sessions leave the trash in one transaction."""
+TOGETHER_MESSAGES = 20_000
+"""Up to this size everything is put back in one transaction."""
 
 Learn = Callable[[Transaction, str], None]
 
@@ -25,10 +25,7 @@ Learn = Callable[[Transaction, str], None]
 @dataclass(frozen=True, slots=True)
 class _Back:
     entry: Entry
-    header: Header
     done: PutBack
-    stood: bool
-    """Whether it still existed, at least in part."""
 
 
 class Restore:
@@ -50,19 +47,17 @@ class Restore:
 
     def run(self, what: int | str | None) -> RestoreReport:
         """Restore a batch by number, a session by id, prefix or title, or the latest batch."""
+        chosen = list(_parents_first(self._chosen(what)))
+        self._announce(chosen)
         report = RestoreReport()
-        back: list[_Back] = []
-        try:
-            for entry in _parents_first(self._chosen(what)):
-                returned = self._restore_one(entry)
-                report = _reported(report, entry, returned)
-                if isinstance(returned, _Back):
-                    back.append(returned)
-                if len(back) >= LEAVE_TOGETHER:
-                    self._leave(back)
-                    back = []
-        finally:
-            self._leave(back)
+        small = sum(entry.messages for entry in chosen) <= TOGETHER_MESSAGES
+        for group in [chosen] if small else [[entry] for entry in chosen]:
+            # On disk before the copies go.
+            with self._sidecar.read() as side, self._db.write(durable=True) as tx:
+                returned = [(entry, self._put_back(tx, side, entry)) for entry in group]
+            for entry, each in returned:
+                report = _reported(report, entry, each)
+            self._drop([each.entry for _, each in returned if isinstance(each, _Back)])
         sidecar_tables.give_space_back(self._sidecar)
         return report
 
@@ -87,47 +82,69 @@ class Restore:
             raise NotInTrash(what)
         return chosen
 
-    def _restore_one(self, entry: Entry) -> _Back | str:
-        """Restore a session in one transaction; return the reason if that is impossible."""
-        with self._sidecar.read() as side, self._db.write() as tx:
-            if side is None or not sidecar_tables.exists(side, entry.id):
-                return "Another program has just restored it or emptied the trash."
-            header = sidecar_tables.header_of(side, entry)
-            stood = session_rows.exists(tx, entry.session_id)
-            if stood:
-                done = _complete(tx, side, entry, header)
-            else:
-                done = session_copy.put_back(tx, header, sidecar_tables.rows_of(side, entry))
-            if done is None:
-                return f"Session {entry.session_id} already exists; the copy stays in the trash."
-            for child, config in sidecar_tables.children_of(side, entry):
-                session_copy.take_back_child(tx, header, child, config)
-        return _Back(entry, header, done, stood)
+    def _announce(self, chosen: Sequence[Entry]) -> None:
+        """Record what is about to be restored, and whose child or parent it is.
 
-    def _leave(self, back: Sequence[_Back]) -> None:
-        """Remove entries from the trash once their sessions are safely restored."""
-        if not back:
-            return
-        # If a session still existed, its deletion may be running: check again before dropping.
-        self._states.drop_if(self._states.is_whole, [each.entry for each in back if each.stood])
+        Parents and children may be in the trash as well and be restored later, or never; a crash
+        after this point must not separate them.
+        """
         with self._sidecar.write() as side:
-            sidecar_tables.drop(
-                side, [each.entry.id for each in back if not each.stood], self._clock()
-            )
-            for each in back:
-                if each.done.parent_missing and each.entry.parent_id is not None:
-                    # If the parent is restored later, it finds its child by this.
-                    config = each.header.session.get("model_config")
-                    for above in sidecar_tables.of_session(side, each.entry.parent_id):
-                        sidecar_tables.add_child(side, above.id, each.entry.session_id, config)
+            sidecar_tables.move(side, [entry.id for entry in chosen], State.RESTORING)
+            for entry in chosen:
+                header = _as_child(side, entry, sidecar_tables.header_of(side, entry))
+                parent = header.session.get("parent_session_id")
+                config = header.session.get("model_config")
+                for above in sidecar_tables.of_session(side, parent) if parent else ():
+                    sidecar_tables.add_child(side, above.id, entry.session_id, config)
+                for child, former in sidecar_tables.children_of(side, entry):
+                    for below in sidecar_tables.of_session(side, child):
+                        copied = _as_child(side, below, sidecar_tables.header_of(side, below))
+                        if session_copy.was_moved_up(header, copied.session, former):
+                            sidecar_tables.add_parent(side, below.id, entry.session_id, former)
+
+    def _put_back(self, tx: Transaction, side: Transaction | None, entry: Entry) -> _Back | str:
+        """Restore a session; return the reason if that is impossible."""
+        if side is None or not sidecar_tables.exists(side, entry.id, State.RESTORING):
+            return "Another program has just restored it or emptied the trash."
+        header = _as_child(side, entry, sidecar_tables.header_of(side, entry))
+        parent = header.session.get("parent_session_id")
+        if parent is not None:
+            above = (*header.ancestors, *lineage.path_from_root(tx, parent))
+            header = replace(header, ancestors=above)
+        if session_rows.exists(tx, entry.session_id):
+            done = _complete(tx, side, entry, header)
+        else:
+            done = session_copy.put_back(tx, header, sidecar_tables.rows_of(side, entry))
+        if done is None:
+            return f"Session {entry.session_id} already exists; the copy stays in the trash."
+        for child, config in sidecar_tables.children_of(side, entry):
+            session_copy.take_back_child(tx, header, child, config)
+        return _Back(entry, done)
+
+    def _drop(self, entries: Sequence[Entry]) -> None:
+        """Remove the copies of sessions that are back."""
+        if not entries:
+            return
+        with self._sidecar.write() as side:
+            sidecar_tables.drop(side, [entry.id for entry in entries], self._clock())
         if self._learn is not None:
             with self._db.read() as tx:
-                for each in back:
-                    self._learn(tx, each.entry.session_id)
+                for entry in entries:
+                    self._learn(tx, entry.session_id)
+
+
+def _as_child(side: Transaction, entry: Entry, header: Header) -> Header:
+    """Return a copy with the parent it had before that one was deleted and restored."""
+    recorded = sidecar_tables.parent_of(side, entry)
+    if recorded is None:
+        return header
+    parent, config = recorded
+    session = {**header.session, "parent_session_id": parent, "model_config": config}
+    return replace(header, session=session)
 
 
 def _complete(tx: Transaction, side: Transaction, entry: Entry, header: Header) -> PutBack | None:
-    """Put back what an interrupted deletion took; None if the session is a different one."""
+    """Put back what is missing of a torn session; None if the session is a different one."""
     there = session_copy.matching(tx, header, sidecar_tables.rows_of(side, entry))
     if there is None or there == entry.messages:
         return None

@@ -28,6 +28,7 @@ USAGE = "session_model_usage"
 _SUMMED = ("id", "token_count", "active", "compacted", "observed")
 # Never change during the life of a session, not even when it is renamed or moved.
 _IDENTITY = ("source", "started_at")
+_SAID = ("role", "content", "tool_calls", "tool_name", "tool_call_id", "timestamp")
 _MARKERS = ("_branched_from", "_delegate_from")
 
 
@@ -251,6 +252,22 @@ def matching(tx: Transaction, copy: Header, rows: Iterator[list[Any]]) -> int | 
     return found
 
 
+def contains(tx: Transaction, copy: Header, rows: Iterator[list[Any]]) -> bool:
+    """Tell whether a session has everything that was said in its copy, in the same order.
+
+    Numbers of messages may differ, and so may whatever came after.
+    """
+    session = _session(tx, copy.session_id)
+    if session is None or any(session[name] != copy.session[name] for name in _IDENTITY):
+        return False
+    names = [name for name in _SAID if name in copy.message_columns]
+    names = [name for name in names if name in tx.caps.message_columns]
+    places = [copy.message_columns.index(name) for name in names]
+    stored = (list(row) for row in _messages(tx, copy.session_id, names))
+    # `in` takes rows from the iterator up to the one that is equal.
+    return all([row[place] for place in places] in stored for row in rows)
+
+
 # -- putting it back ---------------------------------------------------------------------------
 
 
@@ -335,23 +352,29 @@ def _unfold_prompt(tx: Transaction, session: dict[str, Any], prompt: str | None)
 
 
 def take_back_child(tx: Transaction, copy: Header, child_id: str, former_config: Any) -> bool:
-    """Reattach a child to its restored parent, unless it was changed since the deletion.
-
-    Deleting moves a child up to the next ancestor and may record its kind in model_config; any
-    other change was made by another program and stays.
-    """
+    """Reattach a child to its restored parent, unless it was changed since the deletion."""
     row = tx.one("SELECT parent_session_id, model_config FROM sessions WHERE id = ?", (child_id,))
     if row is None:
         return False
-    parent, config = row
-    moved_up = parent is None or parent in copy.ancestors
-    if not moved_up or not _only_marked(config, former_config):
+    child = {"parent_session_id": row[0], "model_config": row[1]}
+    if not was_moved_up(copy, child, former_config):
         return False
     tx.run(
         "UPDATE sessions SET parent_session_id = ?, model_config = ? WHERE id = ?",
         (copy.session_id, former_config, child_id),
     )
     return True
+
+
+def was_moved_up(copy: Header, child: dict[str, Any], former_config: Any) -> bool:
+    """Tell whether deleting its parent is all that happened to a child.
+
+    Deleting moves a child up to the next ancestor and may record its kind in model_config; any
+    other change was made by another program and stays.
+    """
+    parent = child.get("parent_session_id")
+    moved_up = parent is None or parent in copy.ancestors
+    return moved_up and _only_marked(child.get("model_config"), former_config)
 
 
 def _only_marked(config: Any, former: Any) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from typing import Any
 
 from hermes_store.engines.sqlite.sidecar_database import Sidecar
@@ -17,6 +18,23 @@ from hermes_store.trash import session_copy
 from hermes_store.trash.session_copy import Header
 
 
+class State(IntEnum):
+    """The state of a copy, as stored; `copy_states` says what each one means."""
+
+    COPIED = 0
+    TRASHED = 1
+    RESTORING = 2
+    PURGING = 3
+
+
+TRANSITIONS: dict[State, tuple[State, ...]] = {
+    State.TRASHED: (State.COPIED, State.RESTORING),
+    State.RESTORING: (State.COPIED, State.TRASHED, State.RESTORING),
+    State.PURGING: (State.COPIED, State.TRASHED, State.RESTORING),
+}
+"""From which states a copy may come into another one. Nothing leads back from PURGING."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A copy of one session, without its messages."""
@@ -25,10 +43,9 @@ class Entry:
     batch_id: int
     session_id: str
     parent_id: str | None
-    settled: bool
-    """Whether its deletion is known to be complete."""
+    state: State
     busy_until: float
-    """When an unsettled deletion counts as interrupted."""
+    """When a deletion that has not settled its copies counts as interrupted."""
     messages: int
     bytes: int
     fingerprint: str
@@ -42,7 +59,12 @@ _ENTRY = (
 
 def _entries(tx: Transaction, where: str, values: Sequence[Any]) -> list[Entry]:
     rows = tx.rows(f"{_ENTRY} WHERE {where} ORDER BY e.id", values)
-    return [replace(Entry(*row), settled=bool(row[4])) for row in rows]
+    return [replace(Entry(*row), state=_state(row[4])) for row in rows]
+
+
+def _state(stored: Any) -> State:
+    # Whatever else a damaged file holds there, the copy can be looked at and restored.
+    return State(stored) if stored in tuple(State) else State.TRASHED
 
 
 # -- adding copies -----------------------------------------------------------------------------
@@ -94,7 +116,9 @@ def add_entry(
         "UPDATE trash_entries SET messages = ?, bytes = ? WHERE id = ?",
         (messages, size, entry_id),
     )
-    return Entry(entry_id, batch_id, session_id, parent, False, 0.0, messages, size, fingerprint)
+    return Entry(
+        entry_id, batch_id, session_id, parent, State.COPIED, 0.0, messages, size, fingerprint
+    )
 
 
 def add_child(tx: Transaction, entry_id: int, child_id: str, model_config: Any) -> None:
@@ -104,10 +128,26 @@ def add_child(tx: Transaction, entry_id: int, child_id: str, model_config: Any) 
     )
 
 
-def settle(tx: Transaction, entry_ids: Iterable[int]) -> None:
-    """Record that the sessions of these copies are deleted."""
-    for entry_id in entry_ids:
-        tx.run("UPDATE trash_entries SET settled = 1 WHERE id = ?", (entry_id,))
+def add_parent(tx: Transaction, entry_id: int, parent_id: str, model_config: Any) -> None:
+    """Record the parent that a copied session had before that one was deleted, and its config."""
+    tx.run(
+        "INSERT OR REPLACE INTO trash_parents VALUES (?, ?, ?)", (entry_id, parent_id, model_config)
+    )
+
+
+def parent_of(tx: Transaction, entry: Entry) -> tuple[str, Any] | None:
+    """Return the parent and the config recorded with `add_parent`, if any."""
+    row = tx.one(
+        "SELECT parent_id, model_config FROM trash_parents WHERE entry_id = ?", (entry.id,)
+    )
+    return None if row is None else (str(row[0]), row[1])
+
+
+def move(tx: Transaction, entry_ids: Iterable[int], state: State) -> list[int]:
+    """Bring copies into a state, as far as it can follow on theirs; return the ids of those."""
+    allowed = ", ".join(str(int(before)) for before in TRANSITIONS[state])
+    sql = f"UPDATE trash_entries SET settled = ? WHERE id = ? AND settled IN ({allowed})"
+    return [each for each in entry_ids if tx.run(sql, (int(state), each))]
 
 
 # -- removing copies ---------------------------------------------------------------------------
@@ -164,9 +204,10 @@ def find(tx: Transaction, wanted: str) -> Entry:
     raise NotInTrash(wanted)
 
 
-def exists(tx: Transaction, entry_id: int) -> bool:
-    """Tell whether a copy exists."""
-    return tx.one("SELECT 1 FROM trash_entries WHERE id = ?", (entry_id,)) is not None
+def exists(tx: Transaction, entry_id: int, *states: State) -> bool:
+    """Tell whether a copy exists, and is in one of some states."""
+    found = tx.one("SELECT settled FROM trash_entries WHERE id = ?", (entry_id,))
+    return found is not None and (not states or _state(found[0]) in states)
 
 
 def header_of(tx: Transaction, entry: Entry) -> Header:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from hermes_store.records.sources import of_source
 from hermes_store.records.trash import Deleted
 from hermes_store.sessions import lineage, session_files
 from hermes_store.trash import delete_from_database
+from hermes_store.trash.delete_from_database import Group
 
 DAY = 86_400
 KEPT = ("archived", "pinned")
@@ -32,7 +33,8 @@ def prune_older_than(
     cutoff = time.time() - days * DAY
     with db.read() as tx:
         planned = ended_before(tx, cutoff, source, marks)
-    for step in apply(db.write, planned, cutoff, marks):
+        groups = delete_from_database.conversations(tx, planned)
+    for step in apply(db.write, groups, cutoff, marks):
         session_files.remove_session_files(sessions_dir, step.session_ids)
         yield from step.session_ids
 
@@ -79,13 +81,13 @@ def _is_over(tx: Transaction, session_id: str, cutoff: float) -> bool:
 
 
 def apply(
-    write: delete_from_database.Write, session_ids: tuple[str, ...], cutoff: float, marks: Marks
+    write: delete_from_database.Write, groups: Sequence[Group], cutoff: float, marks: Marks
 ) -> Iterator[Deleted]:
     """Delete planned sessions in short transactions, checking each one again first."""
 
-    def kept(tx: Transaction, session_id: str) -> bool:
-        found = marks.of_rows(tx, [session_id]).get(session_id)
-        marked = found is not None and (found.pinned or found.archived)
-        return marked or not _is_over(tx, session_id, cutoff)
+    def kept(tx: Transaction, group: Group) -> bool:
+        found = marks.of_rows(tx, list(group))
+        marked = any(each.pinned or each.archived for each in found.values())
+        return marked or not all(_is_over(tx, session_id, cutoff) for session_id in group)
 
-    return delete_from_database.delete_in_steps(write, session_ids, kept)
+    return delete_from_database.delete_in_steps(write, groups, kept)

@@ -221,7 +221,7 @@ class Database:
         with self._file.lock:
             if self._file.closed:
                 return
-            con, left = self._ready, unfinished(self.path) is not None
+            con, left = self._file.open_writer, unfinished(self.path) is not None
             if con is not None and left and not self._file.is_replaced():
                 self._checkpointer.empty(con, patience=CLOSING_SECONDS)
             self._file.close()

@@ -57,6 +57,12 @@ _SCHEMA = (
     "CREATE TABLE search_history (text TEXT PRIMARY KEY, used_at REAL NOT NULL)",
 )
 
+# Added later; earlier versions of this program do without.
+_ADDITIONS = (
+    "CREATE TABLE IF NOT EXISTS trash_parents (entry_id INTEGER PRIMARY KEY "
+    "REFERENCES trash_entries(id) ON DELETE CASCADE, parent_id TEXT NOT NULL, model_config)",
+)
+
 log = logging.getLogger("hermes_store.sidecar")
 
 Answer = TypeVar("Answer")
@@ -179,12 +185,15 @@ class Sidecar:
         with suppress(apsw.BusyError, apsw.IOError, apsw.ProtocolError):
             con.execute("PRAGMA journal_mode = WAL")
         con.execute("PRAGMA synchronous = FULL")
+        con.execute("PRAGMA secure_delete = ON")
         with self._file.transaction(con):
             found = con.execute("PRAGMA user_version").get
             if found == 0:
                 for sql in _SCHEMA:
                     con.execute(sql)
                 con.execute(f"PRAGMA user_version = {VERSION}")
+            for sql in _ADDITIONS if found <= VERSION else ():
+                con.execute(sql)
         if found > VERSION:
             raise errors.DatabaseReadOnly(
                 f"{self.path} was written by a newer version of this program. Update this one to "

@@ -80,6 +80,11 @@ class SqliteFile:
         """The write-ahead log."""
         return self.path.with_name(self.path.name + "-wal")
 
+    @property
+    def open_writer(self) -> apsw.Connection | None:
+        """The connection for writing, if there is one."""
+        return self._writer
+
     def errors(self) -> AbstractContextManager[None]:
         """Raise the store's own exceptions for whatever SQLite raises inside the block."""
         return translated(self.given)
@@ -153,28 +158,26 @@ class SqliteFile:
         if not self.path.exists():
             raise missing(self.given)
 
-        def open_plainly() -> apsw.Connection:
-            return apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY, vfs=self._vfs)
-
+        patience = lock_waiting.TRY_SECONDS * 4
         try:
-            return self._connected(open_plainly, self._setup_reader, lock_waiting.TRY_SECONDS * 4)
+            return self._connected(self._connect_reader, self._setup_reader, patience)
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             self._refuse_unfinished()
-
-        def open_as_is() -> apsw.Connection:
-            return apsw.Connection(
-                f"file:{quote(str(self.path))}?immutable=1",
-                flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
-                vfs=self._vfs,
-            )
-
-        con = self._connected(open_as_is, self._setup_reader, lock_waiting.TRY_SECONDS * 4)
+        con = self._connected(self._connect_as_is, self._setup_reader, patience)
         try:
             self._refuse_unfinished()  # it may have appeared in between
         except BaseException:
             con.close()
             raise
         return con
+
+    def _connect_reader(self) -> apsw.Connection:
+        return apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY, vfs=self._vfs)
+
+    def _connect_as_is(self) -> apsw.Connection:
+        uri = f"file:{quote(str(self.path))}?immutable=1"
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        return apsw.Connection(uri, flags=flags, vfs=self._vfs)
 
     def _refuse_unfinished(self) -> None:
         """Refuse to read a file without a log or journal that it needs to be complete."""
@@ -194,7 +197,7 @@ class SqliteFile:
     def _connected(
         self, connect: Callable[[], apsw.Connection], setup: Setup, patience: float
     ) -> apsw.Connection:
-        """Open a connection, set it up, and note which files it has opened."""
+        """Open a connection and note which files it has opened."""
         if any(each.is_replaced() for each in self._same_path()):
             self.renew()
         before = FilesSeen.at(self.path)

@@ -220,7 +220,7 @@ def _run(tx: Transaction, sql: str, *values: object) -> None:
 
 def _delete_conversation(db: SessionDB, tx: Transaction, who: str) -> set[str]:
     members = lineage.members(tx, who)
-    return set(deletion.total(deletion.delete_in_steps(db._db.write, members)).session_ids)
+    return set(deletion.total(deletion.delete_in_steps(db._db.write, [members])).session_ids)
 
 
 def delete(who: str, way: str) -> Happening:

@@ -19,7 +19,7 @@ from hermes_store.trash.restore import Restore
 from tests.store import newer, processes
 from tests.store.newer import Newer
 from tests.store.trash_views import everything, later
-from tests.support import LONG_AGO, add, raw
+from tests.support import LONG_AGO, add, add_chain, raw
 
 # -- in use --------------------------------------------------------------------------------------
 
@@ -115,39 +115,18 @@ def test_a_session_that_wakes_up_in_between_stays(
     assert batch.session_ids == ("b",)
 
 
-def test_a_long_session_that_wakes_up_half_deleted_is_made_whole(
+def test_a_conversation_stays_whole_if_one_of_its_sessions_wakes_up(
     db: SessionDB, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delete_from_database, "STEP_MESSAGES", 10)
-    add(db, "a", *(f"word {number}" for number in range(45)), ended=LONG_AGO + 99)
-    before = everything(db)
-    late = lambda: db.append_message("a", "user", "word late", timestamp=LONG_AGO + 99)  # noqa: E731
-    _meddling(db, monkeypatch, {3: late})
-    assert db.store.trash.delete_conversation("a").session_ids == ()
-    assert db.store.trash.list() == ()
-    after = everything(db)
-    assert after["messages"][:-1] == before["messages"]
-    assert db.store.sessions.get("a").message_count == 46
-    assert len(after["words"]) == 46
-
-
-def test_a_long_session_that_is_restored_half_deleted_stays(
-    db: SessionDB, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(delete_from_database, "STEP_MESSAGES", 10)
-    add(db, "a", *(f"word {number}" for number in range(45)), ended=LONG_AGO + 99)
-    before = everything(db)
-
-    def undo_at_once() -> None:
-        with pytest.raises(SessionInUse, match="being deleted"):
-            db.store.trash.restore("a")
-
-    # A deletion that was silent for so long counts as broken off, and yet it goes on.
-    undo_later = lambda: later(db).restore("a")  # noqa: E731
-    _meddling(db, monkeypatch, {3: undo_at_once, 4: undo_later})
-    assert db.store.trash.delete_conversation("a").session_ids == ()
-    assert everything(db) == before
-    assert db.store.trash.list() == ()
+    add_chain(db, ["a", "b", "c"])
+    add(db, "other", "x", ended=LONG_AGO + 5)
+    _meddling(db, monkeypatch, {1: lambda: db.reopen_session("b")})
+    monkeypatch.setattr(in_use, "IN_USE_SECONDS", 1e12)
+    assert db.store.trash.delete(["a", "b", "c", "other"]).session_ids == ("other",)
+    assert db.session_count() == 3
+    assert db.message_count() == 3
+    (batch,) = db.store.trash.list()
+    assert batch.session_ids == ("other",)
 
 
 def test_a_copy_that_vanished_keeps_the_session(
@@ -202,29 +181,31 @@ def test_killed_between_copy_and_deletion(db: SessionDB, path: Path) -> None:
     assert db.store.trash.delete(["a", "b"]).messages == 2
 
 
-def test_killed_in_the_middle_of_a_deletion(db: SessionDB, path: Path) -> None:
+def test_killed_right_after_the_deletion_it_is_in_the_trash_at_once(
+    db: SessionDB, path: Path
+) -> None:
     add(db, "long", *(f"word {number}" for number in range(45)), ended=LONG_AGO + 99)
-    add(db, "gone", "word", parent="long", at=LONG_AGO + 1, ended=LONG_AGO + 99)
+    add(db, "child", "word", parent="long", at=LONG_AGO + 1, ended=LONG_AGO + 99)
     before = everything(db)
-    _killed_while("Deleting", path, "long", "gone")
-    assert 0 < db.message_count("long") < 45
-    trash = later(db)
-    (batch,) = trash.list()
-    assert set(batch.session_ids) == {"long", "gone"}
-    trash.restore()
+    _killed_while("Deleting", path, "long", "child")
+    assert db.message_count() == 0
+    (batch,) = db.store.trash.list()
+    assert set(batch.session_ids) == {"long", "child"}
+    assert db.store.trash.restore().messages == 46
     assert everything(db) == before
-    assert trash.list() == ()
+    assert db.store.trash.list() == ()
 
 
 def test_restoring_that_was_broken_off_leaves_no_copy(
     db: SessionDB, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add(db, "a", "word", ended=LONG_AGO)
-    before = everything(db)
+    add(db, "a", "word", ended=LONG_AGO, title="taken")
     db.store.trash.delete_conversation("a")
-    monkeypatch.setattr(Restore, "_leave", lambda *_: None)
-    db.store.trash.restore()
-    assert everything(db) == before
+    add(db, "b", "word", title="taken")
+    monkeypatch.setattr(Restore, "_drop", lambda *_: None)
+    assert db.store.trash.restore().remarks  # it has another title now
+    db.reopen_session("a")
+    db.append_message("a", "user", "goes on")
     assert db.store.trash.list() == ()
     assert db.store.trash.size() == 0
 

@@ -85,7 +85,7 @@ def test_many_sessions_go_in_small_transactions(db: SessionDB, path: Path) -> No
         return db._db.write()
 
     gone = delete_from_database.total(
-        prune_by_age.apply(write, planned, LONG_AGO + 100, db.store.marks)
+        prune_by_age.apply(write, [(each,) for each in planned], LONG_AGO + 100, db.store.marks)
     )
     assert set(gone.session_ids) == set(planned)
     assert gone.messages == 35
@@ -103,7 +103,9 @@ def test_a_session_that_wakes_up_after_the_plan_is_spared(db: SessionDB) -> None
     db.append_message("b", "user", "again")
     db.delete_session("gone")
     assert not delete_from_database.total(
-        prune_by_age.apply(db._db.write, planned, LONG_AGO + 100, db.store.marks)
+        prune_by_age.apply(
+            db._db.write, [(each,) for each in planned], LONG_AGO + 100, db.store.marks
+        )
     ).session_ids
     assert _left(db) == {"a", "b"}
 
