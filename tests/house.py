@@ -86,8 +86,8 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.trash",
         "deleting, the states of a copy in the trash, restoring, purging",
-        """delete_from_database session_copy sidecar_tables purge copy_states move_to_trash restore
-        api""",
+        """delete_from_database session_copy put_back sidecar_tables purge copy_states move_to_trash
+        restore api""",
     ),
     _row(
         "hermes_store.transfer",

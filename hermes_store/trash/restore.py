@@ -11,9 +11,10 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import NotInTrash, SessionInUse
 from hermes_store.records.trash import Remark, RestoreReport
 from hermes_store.sessions import lineage, session_rows
-from hermes_store.trash import session_copy, sidecar_tables
+from hermes_store.trash import put_back, session_copy, sidecar_tables
 from hermes_store.trash.copy_states import States
-from hermes_store.trash.session_copy import Header, PutBack
+from hermes_store.trash.put_back import PutBack
+from hermes_store.trash.session_copy import Header
 from hermes_store.trash.sidecar_tables import Entry, State
 
 TOGETHER_MESSAGES = 20_000
@@ -99,7 +100,7 @@ class Restore:
                 for child, former in sidecar_tables.children_of(side, entry):
                     for below in sidecar_tables.of_session(side, child):
                         copied = _as_child(side, below, sidecar_tables.header_of(side, below))
-                        if session_copy.was_moved_up(header, copied.session, former):
+                        if put_back.was_moved_up(header, copied.session, former):
                             sidecar_tables.add_parent(side, below.id, entry.session_id, former)
 
     def _put_back(self, tx: Transaction, side: Transaction | None, entry: Entry) -> _Back | str:
@@ -114,11 +115,11 @@ class Restore:
         if session_rows.exists(tx, entry.session_id):
             done = _complete(tx, side, entry, header)
         else:
-            done = session_copy.put_back(tx, header, sidecar_tables.rows_of(side, entry))
+            done = put_back.put_back(tx, header, sidecar_tables.rows_of(side, entry))
         if done is None:
             return f"Session {entry.session_id} already exists; the copy stays in the trash."
         for child, config in sidecar_tables.children_of(side, entry):
-            session_copy.take_back_child(tx, header, child, config)
+            put_back.take_back_child(tx, header, child, config)
         return _Back(entry, done)
 
     def _drop(self, entries: Sequence[Entry]) -> None:
@@ -149,7 +150,7 @@ def _complete(tx: Transaction, side: Transaction, entry: Entry, header: Header) 
     if there is None or there == entry.messages:
         return None
     done = PutBack()
-    session_copy.put_messages(tx, header, sidecar_tables.rows_of(side, entry), done)
+    put_back.put_messages(tx, header, sidecar_tables.rows_of(side, entry), done)
     tx.run(
         "UPDATE sessions SET message_count = ? WHERE id = ?",
         (header.session.get("message_count"), entry.session_id),

@@ -11,14 +11,14 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import zip_longest
+from dataclasses import dataclass
+from itertools import islice, zip_longest
 from typing import Any
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import DatabaseCorrupt
 from hermes_store.records.message_content import stored_preview
-from hermes_store.sessions import lineage, session_rows, titles
+from hermes_store.sessions import lineage
 
 CHUNK_ROWS = 500
 CHUNK_CHARACTERS = 1_000_000
@@ -29,7 +29,6 @@ _SUMMED = ("id", "token_count", "active", "compacted", "observed")
 # Never change during the life of a session, not even when it is renamed or moved.
 _IDENTITY = ("source", "started_at")
 _SAID = ("role", "content", "tool_calls", "tool_name", "tool_call_id", "timestamp")
-_MARKERS = ("_branched_from", "_delegate_from")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +70,24 @@ class Header:
             raise _unusable(error) from error
 
 
-@dataclass(slots=True)
-class PutBack:
-    """The result of restoring a session."""
-
-    messages: int = 0
-    remarks: list[str] = field(default_factory=list)
-    parent_missing: bool = False
+class RawText(bytes):
+    """Stored text that is not valid UTF-8, byte for byte."""
 
 
 # -- packing -----------------------------------------------------------------------------------
 
 
 def _as_json(value: Any) -> Any:
+    if isinstance(value, RawText):
+        return {"text": base64.b64encode(value).decode()}
     if isinstance(value, bytes):
         return {"bytes": base64.b64encode(value).decode()}
     raise TypeError(f"{type(value)} is not a database value")
 
 
 def _from_json(value: dict[str, Any]) -> Any:
+    if value.keys() == {"text"}:
+        return RawText(base64.b64decode(value["text"]))
     return base64.b64decode(value["bytes"]) if value.keys() == {"bytes"} else value
 
 
@@ -141,25 +139,25 @@ def header(tx: Transaction, session_id: str, files: Sequence[str] = ()) -> Heade
 
 def _session(tx: Transaction, session_id: str) -> dict[str, Any] | None:
     names = tx.caps.session_columns
-    row = tx.one(f"SELECT {_list(names)} FROM sessions WHERE id = ?", (session_id,))
+    row = next(_raw_rows(tx, names, "sessions WHERE id = ?", session_id), None)
     return None if row is None else dict(zip(names, row, strict=True))
 
 
 def _usage(tx: Transaction, session_id: str) -> tuple[dict[str, Any], ...]:
-    names = _usage_columns(tx)
+    names = usage_columns(tx)
     if not names:
         return ()
-    rows = tx.rows(f"SELECT {_list(names)} FROM {USAGE} WHERE session_id = ?", (session_id,))
+    rows = _raw_rows(tx, names, f"{USAGE} WHERE session_id = ?", session_id)
     return tuple(dict(zip(names, row, strict=True)) for row in rows)
 
 
-def _usage_columns(tx: Transaction) -> tuple[str, ...]:
+def usage_columns(tx: Transaction) -> tuple[str, ...]:
     if USAGE not in tx.caps.tables:
         return ()
     return tuple(row[1] for row in tx.rows(f"PRAGMA table_info({USAGE})"))
 
 
-def _list(names: Sequence[str]) -> str:
+def column_list(names: Sequence[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
 
 
@@ -180,9 +178,41 @@ def chunks(tx: Transaction, session_id: str) -> Iterator[tuple[int, bytes]]:
 def _messages(
     tx: Transaction, session_id: str, columns: Sequence[str]
 ) -> Iterator[tuple[Any, ...]]:
-    return tx.rows(
-        f"SELECT {_list(columns)} FROM messages WHERE session_id = ? ORDER BY id", (session_id,)
-    )
+    return _raw_rows(tx, columns, "messages WHERE session_id = ? ORDER BY id", session_id)
+
+
+def _raw_rows(
+    tx: Transaction, names: Sequence[str], source: str, session_id: str
+) -> Iterator[tuple[Any, ...]]:
+    """Yield rows exactly as they are stored, with RawText for what is not valid UTF-8."""
+    given = 0
+    try:
+        for row in tx.connection.execute(
+            f"SELECT {column_list(names)} FROM {source}", (session_id,)
+        ):
+            given += 1
+            yield row
+    except UnicodeDecodeError:
+        columns = ", ".join(
+            f"typeof({name}), iif(typeof({name}) = 'text', CAST({name} AS BLOB), {name})"
+            for name in (f'"{name}"' for name in names)
+        )
+        rows = tx.connection.execute(f"SELECT {columns} FROM {source}", (session_id,))
+        for row in islice(rows, given, None):
+            pairs = zip(row[::2], row[1::2], strict=True)
+            yield tuple(_text(value) if kind == "text" else value for kind, value in pairs)
+
+
+def _text(value: bytes) -> str | RawText:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return RawText(value)
+
+
+def readable(value: Any) -> Any:
+    """Return a copied value with U+FFFD in place of invalid UTF-8."""
+    return value.decode("utf-8", "replace") if isinstance(value, RawText) else value
 
 
 def children(tx: Transaction, session_id: str) -> list[tuple[str, Any]]:
@@ -266,131 +296,3 @@ def contains(tx: Transaction, copy: Header, rows: Iterator[list[Any]]) -> bool:
     stored = (list(row) for row in _messages(tx, copy.session_id, names))
     # `in` takes rows from the iterator up to the one that is equal.
     return all([row[place] for place in places] in stored for row in rows)
-
-
-# -- putting it back ---------------------------------------------------------------------------
-
-
-def put_back(tx: Transaction, copy: Header, rows: Iterator[list[Any]]) -> PutBack:
-    """Write a session and its messages back as they were, as far as still possible."""
-    done = PutBack()
-    session = dict(copy.session)
-    _free_title(tx, session, done)
-    _find_parent(tx, session, done)
-    _unfold_prompt(tx, session, copy.prompt)
-    _insert(tx, "sessions", tx.caps.session_columns, session)
-    known = _usage_columns(tx)
-    for used in copy.usage if known else ():
-        _insert(tx, USAGE, known, used)
-    put_messages(tx, copy, rows, done)
-    return done
-
-
-def put_messages(tx: Transaction, copy: Header, rows: Iterator[list[Any]], done: PutBack) -> None:
-    """Write the missing messages.
-
-    Ids are kept up to the first one that another session has taken; from there on all are new,
-    to preserve the order.
-    """
-    names = [name for name in copy.message_columns if name in tx.caps.message_columns]
-    places = [copy.message_columns.index(name) for name in names]
-    sql = f"INSERT INTO messages({_list(names)}) VALUES ({', '.join('?' * len(names))})"
-    number = names.index("id")
-    taken = False
-    for row in rows:
-        values = [row[place] for place in places]
-        owner = tx.value("SELECT session_id FROM messages WHERE id = ?", (values[number],))
-        if owner == copy.session_id and not taken:
-            continue
-        if (taken := taken or owner is not None) and not _said(done):
-            done.remarks.append("Some of its messages have new numbers because theirs were taken.")
-        values[number] = None if taken else values[number]
-        tx.insert(sql, values)
-        done.messages += 1
-
-
-def _said(done: PutBack) -> bool:
-    return any("new numbers" in remark for remark in done.remarks)
-
-
-def _insert(tx: Transaction, table: str, known: Sequence[str], row: dict[str, Any]) -> None:
-    names = [name for name in row if name in known]
-    tx.run(
-        f"INSERT INTO {table}({_list(names)}) VALUES ({', '.join('?' * len(names))})",
-        [row[name] for name in names],
-    )
-
-
-def _free_title(tx: Transaction, session: dict[str, Any], done: PutBack) -> None:
-    title = session.get("title")
-    if title is not None and (holder := titles.holder_of(tx, title)) is not None:
-        session["title"] = titles.next_in_lineage(tx, title)
-        done.remarks.append(
-            f"Its title '{title}' now belongs to {holder}; it was restored as '{session['title']}'."
-        )
-
-
-def _find_parent(tx: Transaction, session: dict[str, Any], done: PutBack) -> None:
-    parent = session.get("parent_session_id")
-    if parent is None or parent == session["id"] or session_rows.exists(tx, parent):
-        return
-    session["parent_session_id"] = None
-    done.parent_missing = True
-    done.remarks.append(f"Its parent {parent} is gone; it was restored without a parent.")
-
-
-def _unfold_prompt(tx: Transaction, session: dict[str, Any], prompt: str | None) -> None:
-    """Store the prompt with the session if the shared one no longer exists."""
-    shared = session.get("system_prompt_hash")
-    if shared is None or prompt is None:
-        return
-    if "system_prompts" in tx.caps.tables and tx.value(
-        "SELECT 1 FROM system_prompts WHERE hash = ?", (shared,)
-    ):
-        return
-    session["system_prompt"], session["system_prompt_hash"] = prompt, None
-
-
-def take_back_child(tx: Transaction, copy: Header, child_id: str, former_config: Any) -> bool:
-    """Reattach a child to its restored parent, unless it was changed since the deletion."""
-    row = tx.one("SELECT parent_session_id, model_config FROM sessions WHERE id = ?", (child_id,))
-    if row is None:
-        return False
-    child = {"parent_session_id": row[0], "model_config": row[1]}
-    if not was_moved_up(copy, child, former_config):
-        return False
-    tx.run(
-        "UPDATE sessions SET parent_session_id = ?, model_config = ? WHERE id = ?",
-        (copy.session_id, former_config, child_id),
-    )
-    return True
-
-
-def was_moved_up(copy: Header, child: dict[str, Any], former_config: Any) -> bool:
-    """Tell whether deleting its parent is all that happened to a child.
-
-    Deleting moves a child up to the next ancestor and may record its kind in model_config; any
-    other change was made by another program and stays.
-    """
-    parent = child.get("parent_session_id")
-    moved_up = parent is None or parent in copy.ancestors
-    return moved_up and _only_marked(child.get("model_config"), former_config)
-
-
-def _only_marked(config: Any, former: Any) -> bool:
-    """Tell whether two model_configs differ at most by the markers that deleting leaves."""
-    if config == former:
-        return True
-    now, before = _object(config), _object(former)
-    if now is None:
-        return False
-    marks = {name for name in _MARKERS if name not in (before or {})}
-    return {name: value for name, value in now.items() if name not in marks} == (before or {})
-
-
-def _object(text: Any) -> dict[str, Any] | None:
-    try:
-        found = json.loads(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None

@@ -87,8 +87,9 @@ def add_entry(
     tx: Transaction, source: Transaction, batch_id: int, header: Header, fingerprint: str
 ) -> Entry:
     """Copy a session from a snapshot of the session database."""
-    session_id, title = header.session_id, header.session.get("title")
-    parent = header.session.get("parent_session_id")
+    session = {name: session_copy.readable(value) for name, value in header.session.items()}
+    session_id, title = header.session_id, session.get("title")
+    parent = session.get("parent_session_id")
     data = header.packed()
     entry_id = tx.insert(
         "INSERT INTO trash_entries(batch_id, session_id, parent_id, title, name, source, "
@@ -100,8 +101,8 @@ def add_entry(
             parent,
             title,
             session_copy.name_of(source, session_id, title),
-            header.session["source"],
-            header.session["started_at"],
+            session["source"],
+            session["started_at"],
             fingerprint,
             data,
         ),

@@ -390,3 +390,19 @@ def test_a_copy_fits_a_file_that_has_grown_columns(db: SessionDB, path: Path) ->
     db.store.trash.restore()
     assert db.store.sessions.get("a").title == "mine"
     assert db.message_count("a") == 1
+
+
+def test_what_is_not_valid_text_comes_back_byte_for_byte(db: SessionDB, path: Path) -> None:
+    add(db, "a", "first", "second", "third", ended=LONG_AGO + 5)
+    with raw(path) as con:
+        con.execute("UPDATE messages SET content = CAST(X'fffe41' AS TEXT) WHERE id = 2")
+        con.execute("UPDATE messages SET tool_name = X'00ff' WHERE id = 3")
+        con.execute("UPDATE sessions SET model = CAST(X'c328' AS TEXT)")
+        wanted = "SELECT typeof(content), hex(content), typeof(tool_name), hex(tool_name), m.id, "
+        wanted += "typeof(model), hex(model) FROM messages m JOIN sessions s ON s.id = session_id"
+        before = list(con.execute(wanted))
+    db.store.trash.delete(["a"])
+    assert db.store.trash.list()[0].messages == 3
+    assert db.store.trash.restore().messages == 3
+    with raw(path) as con:
+        assert list(con.execute(wanted)) == before
