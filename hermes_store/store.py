@@ -197,7 +197,8 @@ class Store:
         """Delete, restore, and empty the trash."""
         from hermes_store.trash.api import Trash
 
-        return Trash(self.database, self._sidecar, learn=self._words.learn)
+        words = self._words
+        return Trash(self.database, self._sidecar, learn=words.learn, forget=words.forget)
 
     @cached_property
     def upkeep(self) -> Upkeep:

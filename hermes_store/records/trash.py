@@ -21,6 +21,8 @@ class Deleted:
     messages: int
     batch_id: int | None = None
     """The batch to restore from the trash; None if deleted permanently."""
+    left: str | None = None
+    """A sentence about permanently deleted text that may still be in the files, if any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +93,5 @@ class Purged:
     sessions: int = 0
     messages: int = 0
     bytes: int = 0
+    left: str | None = None
+    """A sentence about text that may still be in the files, if any."""

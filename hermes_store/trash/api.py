@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hermes_store.engines.base import Progress
+from hermes_store.engines.sqlite.erase import last_traces
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
@@ -43,12 +45,14 @@ class Trash:
         sidecar: Sidecar,
         *,
         learn: Learn | None = None,
+        forget: Callable[[], None] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`learn` is called for each restored session."""
+        """`learn` is called for each restored session, `forget` after permanent deletions."""
         self._db = db
         self._sidecar = sidecar
         self._clock = clock
+        self._forget = forget
         self._states = States(db, sidecar, clock)
         self._restore = Restore(db, sidecar, self._states, clock, learn)
 
@@ -98,7 +102,7 @@ class Trash:
             in_use.refuse_in_use(self._db.read, session_ids, self._clock())
         keep = self._never if force else self._is_in_use
         if permanently:
-            return self._delete_for_good(session_ids, sessions_dir, keep)
+            return self._delete_for_good(session_ids, sessions_dir, keep, progress)
         return self._move(session_ids, reason, keep, sessions_dir, progress)
 
     def sweep(
@@ -117,12 +121,16 @@ class Trash:
             return self._is_in_use(tx, session_id) or unless(tx, session_id)
 
         if permanently:
-            return self._delete_for_good(session_ids, sessions_dir, keep)
+            return self._delete_for_good(session_ids, sessions_dir, keep, progress)
         self._sidecar.require_writable()
         return self._move(session_ids, reason, keep, sessions_dir, progress)
 
     def _delete_for_good(
-        self, session_ids: Sequence[str], sessions_dir: Path | None, unless: Keep
+        self,
+        session_ids: Sequence[str],
+        sessions_dir: Path | None,
+        unless: Keep,
+        progress: Progress | None,
     ) -> Deleted:
         with self._db.read() as tx:
             groups = delete_from_database.conversations(tx, session_ids)
@@ -134,7 +142,9 @@ class Trash:
         if deleted.session_ids and self._sidecar.path.exists():
             with self._sidecar.write() as side:
                 marks.forget(side, deleted.session_ids)
-        return deleted
+        if not deleted.session_ids:
+            return deleted
+        return replace(deleted, left=self._erase(progress))
 
     @staticmethod
     def _never(_tx: Transaction, _session_id: str) -> bool:
@@ -193,10 +203,16 @@ class Trash:
         self._sidecar.require_writable()
         return self._restore.run(what)
 
-    def empty(self, older_than_days: float | None = None, *, batch_id: int | None = None) -> Purged:
+    def empty(
+        self,
+        older_than_days: float | None = None,
+        *,
+        batch_id: int | None = None,
+        progress: Progress | None = None,
+    ) -> Purged:
         """Permanently delete everything in the trash, one batch, or what is old enough.
 
-        Also deletes the transcript files.
+        Also deletes the transcript files, and every trace in the database and beside it.
         """
         self._sidecar.require_writable()
         before = None if older_than_days is None else self._clock() - older_than_days * DAY
@@ -212,5 +228,11 @@ class Trash:
         entries = self._sidecar.ask(sidecar_tables.all_entries, nothing)
         shown = [each for each in entries if each.batch_id in chosen and each.id not in hidden]
         purged = sidecar_tables.purged(purge(self._db, self._sidecar, shown, self._clock))
-        sidecar_tables.give_space_back(self._sidecar)
-        return purged
+        self._sidecar.give_space_back()
+        return replace(purged, left=self._erase(progress))
+
+    def _erase(self, progress: Progress | None) -> str | None:
+        """Remove the last traces of what was permanently deleted; return what is left of it."""
+        if self._forget is not None:
+            self._forget()
+        return last_traces(self._db, progress)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
 from hermes_store.engines.sqlite import session_activity_table
+from hermes_store.engines.sqlite.erase import overwriting
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.trash import Deleted, Weight
@@ -37,9 +38,10 @@ def delete_session(tx: Transaction, session_id: str) -> Deleted | None:
     if not session_rows.exists(tx, session_id):
         return None
     _hand_children_up(tx, session_id)
-    session_activity_table.stop_tracking(tx.connection, tx.caps, session_id)
-    removed = tx.run("DELETE FROM messages WHERE session_id = ?", (session_id,))
-    tx.run("DELETE FROM sessions WHERE id = ?", (session_id,))
+    with overwriting(tx.connection):
+        session_activity_table.stop_tracking(tx.connection, tx.caps, session_id)
+        removed = tx.run("DELETE FROM messages WHERE session_id = ?", (session_id,))
+        tx.run("DELETE FROM sessions WHERE id = ?", (session_id,))
     return Deleted((session_id,), removed)
 
 

@@ -59,7 +59,7 @@ class Restore:
             for entry, each in returned:
                 report = _reported(report, entry, each)
             self._drop([each.entry for _, each in returned if isinstance(each, _Back)])
-        sidecar_tables.give_space_back(self._sidecar)
+        self._sidecar.give_space_back()
         return report
 
     def _chosen(self, what: int | str | None) -> Sequence[Entry]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
-from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import AmbiguousSession, NotInTrash
 from hermes_store.records.trash import Purged, TrashBatch, TrashedSession
@@ -163,12 +162,6 @@ def drop(tx: Transaction, entry_ids: Iterable[int], now: float) -> None:
         "(SELECT 1 FROM trash_entries e WHERE e.batch_id = trash_batches.id)",
         (now,),
     )
-
-
-def give_space_back(companion: Sidecar) -> None:
-    """Shrink the sidecar after copies were removed."""
-    with companion.write() as tx:
-        list(tx.rows("PRAGMA incremental_vacuum"))
 
 
 # -- reading -----------------------------------------------------------------------------------

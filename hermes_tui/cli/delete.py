@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hermes_store.config import paths
 from hermes_tui.cli.common.context import Context
-from hermes_tui.cli.common.output import confirm
+from hermes_tui.cli.common.output import complain, confirm
 from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import plural
 
@@ -56,6 +56,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
             sessions=list(gone.session_ids),
             messages=gone.messages,
             permanently=options.permanently,
+            left=gone.left,
         )
         return 0
     for session_id in found:
@@ -63,6 +64,8 @@ def run(options: argparse.Namespace, context: Context) -> int:
     back = "" if options.permanently else " Restore with 'hermes sessions restore --last'."
     said = f"{plural(len(gone.session_ids), 'session')}, {plural(gone.messages, 'message')}"
     context.printer.line(f"{said}.{back}")
+    if gone.left is not None:
+        complain(gone.left)
     return 0
 
 

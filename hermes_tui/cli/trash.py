@@ -7,6 +7,7 @@ import argparse
 from hermes_store.errors import DatabaseMissing
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import Column, complain, confirm
+from hermes_tui.cli.common.progress import ProgressLine
 from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import byte_size, plural
 from hermes_tui.presentation.times import age
@@ -82,14 +83,21 @@ def _empty(options: argparse.Namespace, context: Context) -> int:
         if not options.yes and not confirm(question):
             context.printer.line("Cancelled.")
             return 1
-        gone = store.trash.empty(options.older_than)
+        with ProgressLine() as progress:
+            gone = store.trash.empty(options.older_than, progress=progress)
     if context.printer.as_json:
         context.printer.data(
-            "emptied", sessions=gone.sessions, messages=gone.messages, bytes=gone.bytes
+            "emptied",
+            sessions=gone.sessions,
+            messages=gone.messages,
+            bytes=gone.bytes,
+            left=gone.left,
         )
     else:
         said = f"{plural(gone.sessions, 'session')}, {plural(gone.messages, 'message')}"
         context.printer.line(f"Permanently deleted {said}, {byte_size(gone.bytes)}.")
+        if gone.left is not None:
+            complain(gone.left)
     return 0
 
 

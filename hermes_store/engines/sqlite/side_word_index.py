@@ -11,6 +11,7 @@ Words are never removed: one that no message contains any more costs a lookup an
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import time
@@ -40,6 +41,8 @@ _BASE64 = re.compile(r"base64,[A-Za-z0-9+/=]{100,}")
 _HASH = re.compile("(?=.*[0-9])[0-9a-f]{6,}|[0-9]+")
 _HASH_PART = re.compile("[0-9a-f]+")
 _FORMAT = 3
+
+log = logging.getLogger("hermes_store.side_index")
 
 _TABLES = ("parts", "terms", "overlong", "facts")
 _SCHEMA = (
@@ -141,6 +144,25 @@ class SideIndex:
         return self._ask(
             "SELECT message_id FROM overlong ORDER BY message_id DESC LIMIT ?", (limit,)
         )
+
+    def forget(self) -> None:
+        """Forget all words, because some of them must not be found any more."""
+        with self._lock:
+            con = self._open() if self._file.path.exists() else None
+            if con is None:
+                return
+            try:
+                con.execute("PRAGMA secure_delete = ON")
+                with con:
+                    for table in _TABLES:
+                        con.execute(f"DROP TABLE IF EXISTS {table}")
+                    for sql in _SCHEMA:
+                        con.execute(sql)
+                con.execute("VACUUM")
+                con.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                con.execute("PRAGMA secure_delete = OFF")
+            except apsw.Error as error:
+                log.warning("%s could not be emptied (%s); delete it.", self._file.path, error)
 
     # -- updates ---------------------------------------------------------------------------
 

@@ -170,6 +170,15 @@ class Sidecar:
             with self._file.transaction(con):
                 yield Transaction(con, _NO_CAPABILITIES)
 
+    def give_space_back(self) -> None:
+        """Shrink the file after rows were deleted, and empty its log if nobody needs it."""
+        with self._file.lock, self._told():
+            con = self._writer()
+            with self._file.transaction(con):
+                con.execute("PRAGMA incremental_vacuum").fetchall()
+            with suppress(apsw.BusyError, apsw.LockedError):
+                con.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
     def _writer(self) -> apsw.Connection:
         try:
             return self._file.writer()
