@@ -52,8 +52,8 @@ HOUSE: tuple[Row, ...] = (
         "SQLite files, schema, migrations, full-text indexes, the files beside the database",
         """schema trigger_fingerprint fulltext session_activity_table session_activity_temp_view
         file_capabilities error_translation files_seen lasting_locks lock_waiting transaction
-        sqlite_file checkpoint migrations session_database erase tokenizer side_word_index
-        sidecar_database watch""",
+        raw_rows sqlite_file checkpoint migrations session_database erase tokenizer
+        side_word_index sidecar_database watch damage salvage""",
     ),
     _row(
         "hermes_store.sessions",

@@ -53,12 +53,11 @@ class Finding:
 class Repair:
     """What a repair did."""
 
-    repaired: Path
-    """The repaired file."""
-    original: Path
-    """Where the damaged file is now."""
-    sessions: int
-    messages: int
-    lost_places: int
-    in_place: bool
-    """Whether the repaired file replaced the damaged one."""
+    steps: tuple[str, ...] = ()
+    """What was mended, in sentences; empty if nothing had to be done."""
+    lost: tuple[str, ...] = ()
+    """What could not be saved, in sentences."""
+    original: Path | None = None
+    """Where the database is kept as it was before the repair."""
+    beside: Path | None = None
+    """The repaired copy, if another program uses the database, so that it was not replaced."""

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_store.engines.sqlite.raw_rows import places, quote
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.sessions import session_rows, titles
-from hermes_store.trash.session_copy import USAGE, Header, RawText, column_list, usage_columns
+from hermes_store.trash.session_copy import USAGE, Header, usage_columns
 
 _MARKERS = ("_branched_from", "_delegate_from")
 
@@ -45,11 +46,11 @@ def put_messages(tx: Transaction, copy: Header, rows: Iterator[list[Any]], done:
     to preserve the order.
     """
     names = [name for name in copy.message_columns if name in tx.caps.message_columns]
-    places = [copy.message_columns.index(name) for name in names]
+    picked = [copy.message_columns.index(name) for name in names]
     number = names.index("id")
     taken = False
     for row in rows:
-        values = [row[place] for place in places]
+        values = [row[place] for place in picked]
         owner = tx.value("SELECT session_id FROM messages WHERE id = ?", (values[number],))
         if owner == copy.session_id and not taken:
             continue
@@ -66,11 +67,9 @@ def _said(done: PutBack) -> bool:
 
 def _insert(tx: Transaction, table: str, known: Sequence[str], row: dict[str, Any]) -> None:
     names = [name for name in row if name in known]
-    places = ("CAST(? AS TEXT)" if isinstance(row[name], RawText) else "?" for name in names)
-    tx.run(
-        f"INSERT INTO {table}({column_list(names)}) VALUES ({', '.join(places)})",
-        [row[name] for name in names],
-    )
+    values = [row[name] for name in names]
+    columns = ", ".join(quote(name) for name in names)
+    tx.run(f"INSERT INTO {table}({columns}) VALUES ({places(values)})", values)
 
 
 def _free_title(tx: Transaction, session: dict[str, Any], done: PutBack) -> None:

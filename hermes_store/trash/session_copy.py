@@ -12,9 +12,10 @@ import json
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from typing import Any
 
+from hermes_store.engines.sqlite.raw_rows import RawText, raw_rows
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import DatabaseCorrupt
 from hermes_store.records.message_content import stored_preview
@@ -68,10 +69,6 @@ class Header:
             )
         except (KeyError, TypeError) as error:
             raise _unusable(error) from error
-
-
-class RawText(bytes):
-    """Stored text that is not valid UTF-8, byte for byte."""
 
 
 # -- packing -----------------------------------------------------------------------------------
@@ -139,7 +136,7 @@ def header(tx: Transaction, session_id: str, files: Sequence[str] = ()) -> Heade
 
 def _session(tx: Transaction, session_id: str) -> dict[str, Any] | None:
     names = tx.caps.session_columns
-    row = next(_raw_rows(tx, names, "sessions WHERE id = ?", session_id), None)
+    row = next(raw_rows(tx.connection, names, "sessions WHERE id = ?", (session_id,)), None)
     return None if row is None else dict(zip(names, row, strict=True))
 
 
@@ -147,7 +144,7 @@ def _usage(tx: Transaction, session_id: str) -> tuple[dict[str, Any], ...]:
     names = usage_columns(tx)
     if not names:
         return ()
-    rows = _raw_rows(tx, names, f"{USAGE} WHERE session_id = ?", session_id)
+    rows = raw_rows(tx.connection, names, f"{USAGE} WHERE session_id = ?", (session_id,))
     return tuple(dict(zip(names, row, strict=True)) for row in rows)
 
 
@@ -155,10 +152,6 @@ def usage_columns(tx: Transaction) -> tuple[str, ...]:
     if USAGE not in tx.caps.tables:
         return ()
     return tuple(row[1] for row in tx.rows(f"PRAGMA table_info({USAGE})"))
-
-
-def column_list(names: Sequence[str]) -> str:
-    return ", ".join(f'"{name}"' for name in names)
 
 
 def chunks(tx: Transaction, session_id: str) -> Iterator[tuple[int, bytes]]:
@@ -178,41 +171,8 @@ def chunks(tx: Transaction, session_id: str) -> Iterator[tuple[int, bytes]]:
 def _messages(
     tx: Transaction, session_id: str, columns: Sequence[str]
 ) -> Iterator[tuple[Any, ...]]:
-    return _raw_rows(tx, columns, "messages WHERE session_id = ? ORDER BY id", session_id)
-
-
-def _raw_rows(
-    tx: Transaction, names: Sequence[str], source: str, session_id: str
-) -> Iterator[tuple[Any, ...]]:
-    """Yield rows exactly as they are stored, with RawText for what is not valid UTF-8."""
-    given = 0
-    try:
-        for row in tx.connection.execute(
-            f"SELECT {column_list(names)} FROM {source}", (session_id,)
-        ):
-            given += 1
-            yield row
-    except UnicodeDecodeError:
-        columns = ", ".join(
-            f"typeof({name}), iif(typeof({name}) = 'text', CAST({name} AS BLOB), {name})"
-            for name in (f'"{name}"' for name in names)
-        )
-        rows = tx.connection.execute(f"SELECT {columns} FROM {source}", (session_id,))
-        for row in islice(rows, given, None):
-            pairs = zip(row[::2], row[1::2], strict=True)
-            yield tuple(_text(value) if kind == "text" else value for kind, value in pairs)
-
-
-def _text(value: bytes) -> str | RawText:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return RawText(value)
-
-
-def readable(value: Any) -> Any:
-    """Return a copied value with U+FFFD in place of invalid UTF-8."""
-    return value.decode("utf-8", "replace") if isinstance(value, RawText) else value
+    source = "messages WHERE session_id = ? ORDER BY id"
+    return raw_rows(tx.connection, columns, source, (session_id,))
 
 
 def children(tx: Transaction, session_id: str) -> list[tuple[str, Any]]:

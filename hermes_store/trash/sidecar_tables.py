@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
+from hermes_store.engines.sqlite.raw_rows import readable
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import AmbiguousSession, NotInTrash
 from hermes_store.records.trash import Purged, TrashBatch, TrashedSession
@@ -86,7 +87,7 @@ def add_entry(
     tx: Transaction, source: Transaction, batch_id: int, header: Header, fingerprint: str
 ) -> Entry:
     """Copy a session from a snapshot of the session database."""
-    session = {name: session_copy.readable(value) for name, value in header.session.items()}
+    session = {name: readable(value) for name, value in header.session.items()}
     session_id, title = header.session_id, session.get("title")
     parent = session.get("parent_session_id")
     data = header.packed()

@@ -61,7 +61,7 @@ def _references(tx: Transaction) -> list[Finding]:
         "(SELECT 1 FROM sessions s WHERE s.id = m.session_id)"
     )
     if lost:
-        text = f"{lost:,} messages belong to no session; --repair drops them."
+        text = f"{lost:,} messages belong to no session; search finds them, lists do not."
         return [Finding(Health.NOTE, "references", text)]
     return [Finding(Health.GOOD, "references", "Every message belongs to a session.")]
 

@@ -1,107 +1,226 @@
-"""Repairing a damaged database: copy everything readable into a new file."""
+"""Repairing a database: only what is proven broken, by the least step that mends it.
+
+Indexes are built again, in the file. Only if tables are damaged, everything readable is carried
+over into a new file, whose pages then replace those of the old one; that needs the lock that
+SQLite gives to the only user of a file. The schema and its version stay what they are, whichever
+Hermes made them. Before the first change the database is copied as it is.
+"""
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
 
-from hermes_store.engines.sqlite import schema
+from hermes_store import errors
+from hermes_store.engines.sqlite import damage, migrations
+from hermes_store.engines.sqlite.damage import Damage, find_damage
+from hermes_store.engines.sqlite.error_translation import missing, translated
+from hermes_store.engines.sqlite.file_capabilities import probe
+from hermes_store.engines.sqlite.files_seen import beside, real_path
+from hermes_store.engines.sqlite.lock_waiting import TRY_SECONDS, busy_handler
+from hermes_store.engines.sqlite.salvage import Salvaged, salvage
 from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.sqlite.sqlite_file import guard_close
 from hermes_store.records.upkeep_reports import Repair
-from hermes_store.upkeep.doctor import holders
 
-MAX_FAILURES = 2_000
+_CHUNK = 4_000_000
 
 
 def repair(path: Path) -> Repair:
-    """Copy everything readable into a new file that replaces the damaged one.
-
-    The damaged file and its log are kept under another name. While another program has the
-    database open, nothing is moved and the repaired copy stays beside it.
-    """
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    mended = path.with_name(f"{path.name}.repaired-{stamp}")
-    source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-    target = Database(mended, synchronous="NORMAL")
-    try:
-        lost = _salvage(source, target, "sessions") + _salvage(source, target, "messages")
-        with target.read() as tx:
-            sessions = int(tx.value("SELECT COUNT(*) FROM sessions"))
-            messages = int(tx.value("SELECT COUNT(*) FROM messages"))
-    finally:
-        source.close()
-        target.close()
-    if holders(path):
-        return Repair(mended, path, sessions, messages, lost, in_place=False)
-    kept = path.with_name(f"{path.name}.damaged-{stamp}")
-    for ending in ("", "-wal", "-shm"):
-        old = path.with_name(path.name + ending)
-        if old.exists():
-            old.rename(kept.with_name(kept.name + ending))
-    mended.with_name(mended.name + ".writers").unlink(missing_ok=True)
-    for ending in ("", "-wal", "-shm"):
-        new = mended.with_name(mended.name + ending)
-        if new.exists():
-            new.rename(path.with_name(path.name + ending))
-    return Repair(path, kept, sessions, messages, lost, in_place=True)
+    """Mend what is broken in a database; do nothing if nothing is."""
+    given, path = path, real_path(path)
+    if not path.exists():
+        raise missing(given)
+    with translated(given):
+        done = _finish_interrupted(path, Repair())
+        done = _mend(path, done)
+        return _own_additions(path, done)
 
 
-def _salvage(source: apsw.Connection, target: Database, table: str) -> int:
-    """Copy the readable rows of a table; return how many were lost."""
-    names = [column.name for column in schema.COLUMNS[table]]
-    present = {str(row[1]) for row in source.execute(f"PRAGMA table_info({table})")}
-    selected = ", ".join(name if name in present else "NULL" for name in names)
-    marks = ", ".join("?" * len(names))
-    lost = 0
-    with target.write() as tx:
-        tx.connection.execute("PRAGMA defer_foreign_keys = ON")
-        for row in _readable_rows(source, table, selected):
-            if row is None or not _keep(tx, table, names, marks, row):
-                lost += 1
-        _drop_strays(tx)
-    return lost
+@contextmanager
+def _opened(path: Path) -> Iterator[apsw.Connection]:
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as con:
+        guard_close(con)
+        con.set_busy_handler(busy_handler(TRY_SECONDS * 4))
+        yield con
 
 
-def _readable_rows(
-    source: apsw.Connection, table: str, selected: str
-) -> Iterator[tuple[object, ...] | None]:
-    """Yield the rows of a table, None for each unreadable place."""
-    reached, failures = 0, 0
-    while failures < MAX_FAILURES:
-        try:
-            for row in source.execute(
-                f"SELECT rowid, {selected} FROM {table} NOT INDEXED WHERE rowid > ? ORDER BY rowid",
-                (reached,),
-            ):
-                reached, failures = int(row[0]), 0
-                yield tuple(row[1:])
-            return
-        except apsw.Error:
-            # Skip unreadable rows, in growing strides until one can be read.
-            failures += 1
-            reached += failures * failures
-            yield None
+def _finish_interrupted(path: Path, done: Repair) -> Repair:
+    """Let SQLite undo a change that a crash has left half way."""
+    journal = beside(path, "-journal")
+    hot = journal.exists() and journal.stat().st_size > 0
+    with _opened(path) as con:
+        con.execute("PRAGMA schema_version").fetchall()
+    if hot and not journal.exists():
+        return _and(done, "Undid a change that was left half way.")
+    return done
 
 
-def _keep(
-    tx: Transaction, table: str, names: list[str], marks: str, row: tuple[object, ...]
-) -> bool:
-    try:
-        return (
-            tx.run(f"INSERT OR IGNORE INTO {table}({', '.join(names)}) VALUES ({marks})", row) > 0
-        )
-    except (apsw.ConstraintError, apsw.MismatchError):
-        return False
+def _mend(path: Path, done: Repair) -> Repair:
+    """Mend Hermes' own tables, with the least step that is enough."""
+    with _opened(path) as con:
+        found = find_damage(con)
+        if not found.found:
+            return done
+        with _kept(path, con) as original:
+            done = replace(done, original=original)
+            done, found = _rebuild(con, done, found)
+    if not found.found:
+        return done
+    return _carry_over(path, done)
 
 
-def _drop_strays(tx: Transaction) -> None:
-    """Delete messages without a session and links to lost parents."""
-    tx.run("DELETE FROM messages WHERE session_id NOT IN (SELECT id FROM sessions)")
-    tx.run(
-        "UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id IS NOT NULL "
-        "AND parent_session_id NOT IN (SELECT id FROM sessions)"
+def _rebuild(con: apsw.Connection, done: Repair, found: Damage) -> tuple[Repair, Damage]:
+    """Build again what can be built from the rest of the file."""
+    steps: tuple[tuple[bool, Callable[[], None], str], ...] = (
+        (
+            bool(found.indexes),
+            lambda: damage.rebuild_indexes(con, found.indexes),
+            f"Rebuilt {_names(found.indexes, 'index', 'indexes')} from the table.",
+        ),
+        (
+            bool(found.fulltext),
+            lambda: damage.rebuild_fulltext(con, found.fulltext),
+            f"Rebuilt {_names(found.fulltext, 'search index', 'search indexes')}.",
+        ),
+        (
+            found.free_pages and not found.tables,
+            lambda: damage.rebuild_free_pages(con),
+            "Rebuilt the list of free pages.",
+        ),
     )
+    if found.tables:
+        return done, found
+    for needed, step, said in steps:
+        if not needed:
+            continue
+        try:
+            step()
+        except (apsw.CorruptError, apsw.ConstraintError, apsw.SQLError, apsw.IOError):
+            return done, replace(found, tables=True)
+        done = _and(done, said)
+    return done, find_damage(con)
+
+
+def _names(names: frozenset[str], one: str, many: str) -> str:
+    return f"the {one if len(names) == 1 else many} {', '.join(sorted(names))}"
+
+
+def _free_name(path: Path, what: str) -> Path:
+    stamp = f".{what}-{time.strftime('%Y%m%d-%H%M%S')}"
+    number = 1
+    while (found := beside(path, stamp if number == 1 else f"{stamp}-{number}")).exists():
+        number += 1
+    return found
+
+
+def _and(done: Repair, step: str) -> Repair:
+    return replace(done, steps=(*done.steps, step))
+
+
+# -- keeping the original ------------------------------------------------------------------------
+
+
+@contextmanager
+def _kept(path: Path, con: apsw.Connection) -> Iterator[Path]:
+    """Copy the database and its log as they are, before the block changes anything."""
+    kept = _free_name(path, "damaged")
+    descriptors: list[int] = []
+    try:
+        # Nobody can write while the files are copied; the log can only be read.
+        con.execute("BEGIN IMMEDIATE")
+        try:
+            for ending in ("", "-wal"):
+                if beside(path, ending).exists():
+                    descriptors.append(_copied(beside(path, ending), beside(kept, ending)))
+        except OSError as error:
+            raise errors.DatabaseUnreadable(
+                f"{path} cannot be copied before the repair: {error.strerror}. Nothing was "
+                "changed. Free some space, or copy it elsewhere and repair the copy."
+            ) from error
+        finally:
+            con.execute("ROLLBACK")
+        yield kept
+    finally:
+        con.close()
+        # Closing a file that SQLite has open drops its locks, so not before the connection.
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _copied(source: Path, target: Path) -> int:
+    """Copy a file for its owner only; return the open source."""
+    descriptor = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+    with open(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as out:
+        place = 0
+        while data := os.pread(descriptor, _CHUNK, place):
+            out.write(data)
+            place += len(data)
+        out.flush()
+        os.fsync(out.fileno())
+    return descriptor
+
+
+# -- damaged tables --------------------------------------------------------------------------------
+
+
+def _carry_over(path: Path, done: Repair) -> Repair:
+    """Carry everything readable over into a new file, and put its pages in place."""
+    mended = _free_name(path, "repaired")
+    with _opened(path) as con:
+        alone = _is_alone(con)
+        saved = salvage(con, mended)
+        done = replace(done, lost=(*done.lost, *saved.lost))
+        if not alone:
+            return replace(_and(done, _said(saved)), beside=mended)
+        con.execute("PRAGMA writable_schema = RESET")
+        with closing(apsw.Connection(str(mended), flags=apsw.SQLITE_OPEN_READONLY)) as source:
+            if find_damage(source).found:
+                raise errors.DatabaseCorrupt(
+                    f"{path} could not be repaired: the recovered copy {mended} is damaged, too. "
+                    "Nothing was replaced."
+                )
+            with con.backup("main", source, "main") as pages:
+                pages.step()
+        con.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    mended.unlink()
+    return _and(done, _said(saved))
+
+
+def _is_alone(con: apsw.Connection) -> bool:
+    """Take the lock that SQLite gives only to the sole user of a file; keep it if granted."""
+    con.execute("PRAGMA locking_mode = EXCLUSIVE")
+    try:
+        con.execute("BEGIN EXCLUSIVE")
+        con.execute("COMMIT")
+    except (apsw.BusyError, apsw.LockedError):
+        con.execute("PRAGMA locking_mode = NORMAL")
+        return False
+    return True
+
+
+def _said(saved: Salvaged) -> str:
+    sessions, messages = saved.rows.get("sessions", 0), saved.rows.get("messages", 0)
+    return f"Recovered {sessions:,} sessions and {messages:,} messages from damaged pages."
+
+
+# -- this program's own additions ------------------------------------------------------------------
+
+
+def _own_additions(path: Path, done: Repair) -> Repair:
+    """Add or rebuild what this program derives from Hermes' tables, and what Hermes 11 lacks."""
+    if done.beside is not None:
+        return done
+    with _opened(path) as con:
+        caps = probe(con)
+        current = caps.foreign or caps.empty or migrations.is_current(con)
+    if current:
+        return done
+    Database(path).close()
+    return _and(done, "Added the tables and indexes that were missing.")

@@ -17,11 +17,12 @@ def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repair",
         action="store_true",
-        help="repair a copy; swap it in if the database is not in use",
+        help="mend what is broken, with the least change that mends it",
     )
     parser.epilog = (
         "examples:\n  hermes sessions doctor\n  hermes sessions doctor --repair\n"
-        "A check changes nothing and takes no lock. A repair keeps the damaged file.\n"
+        "A check changes nothing and takes no lock. A repair touches only what is broken, and\n"
+        "keeps a copy of the database as it was.\n"
         "exit code: 0 healthy, 1 damaged"
     )
 
@@ -29,10 +30,9 @@ def describe(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, context: Context) -> int:
     if not context.database.exists():
         raise DatabaseMissing(f"There is no session database at {context.database}.")
-    findings = examine(context.database)
-    sick = [each for each in findings if each.health is not Health.GOOD and not each.beside]
-    if options.repair and sick:
+    if options.repair:
         return _repair(context)
+    findings = examine(context.database)
     if context.printer.as_json:
         listed = [
             {"health": f.health.value, "what": f.what, "explanation": f.explanation}
@@ -52,24 +52,26 @@ def _line(finding: Finding) -> str:
 
 def _repair(context: Context) -> int:
     done = repair(context.database)
-    if context.printer.as_json:
-        context.printer.data(
+    printer = context.printer
+    if printer.as_json:
+        printer.data(
             "repair",
-            repaired=str(done.repaired),
-            original=str(done.original),
-            sessions=done.sessions,
-            messages=done.messages,
-            lost_places=done.lost_places,
-            in_place=done.in_place,
+            steps=list(done.steps),
+            lost=list(done.lost),
+            original=None if done.original is None else str(done.original),
+            beside=None if done.beside is None else str(done.beside),
         )
+        return 1 if done.beside is not None else 0
+    if not done.steps:
+        printer.line("Nothing is broken, so nothing was changed.")
+    for sentence in (*done.steps, *done.lost):
+        printer.line(sentence)
+    if done.original is not None:
+        printer.line(f"The database as it was is kept as {done.original}.")
+    if done.beside is None:
         return 0
-    line = context.printer.line
-    line(f"Recovered {done.sessions:,} sessions and {done.messages:,} messages.")
-    if done.lost_places:
-        line(f"{done.lost_places:,} places could not be read; the copy lacks their content.")
-    if done.in_place:
-        line(f"The repaired database is in place; the damaged file is kept as {done.original}.")
-    else:
-        line(f"Another program is using the database; the repaired copy is {done.repaired}.")
-        line("Close that program, then run this again to put a repaired copy in place.")
-    return 0
+    printer.line(
+        f"Another program is using the database, so it was not replaced; the repaired copy is "
+        f"{done.beside}. Close that program and run this again."
+    )
+    return 1
