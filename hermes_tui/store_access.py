@@ -129,6 +129,7 @@ class Access:
         self._config = config
         self._lock = threading.Lock()
         self._reader = reader
+        self._outdated = False
         self._read_from = self._file()
         self._series: dict[tuple[int, str], Series] = {}
         self._queues: list[JobQueue] = []
@@ -233,8 +234,8 @@ class Access:
         from hermes_store.store import Store
 
         here = self._file()
-        if here != self._read_from:
-            self.reopen()  # replaced, for example by a restored backup, or gone
+        if self._outdated or here != self._read_from:
+            self._forget_reader()  # replaced, for example by a restored backup, or gone
         with self._lock:
             self._read_from = here
             if self._reader is None:
@@ -252,8 +253,12 @@ class Access:
 
     def reopen(self) -> None:
         """Reopen the file at the next question; it may have been replaced."""
+        # Only a note: opening and closing can wait for other programs, and screens call this.
+        self._outdated = True
+
+    def _forget_reader(self) -> None:
         with self._lock:
-            stale, self._reader = self._reader, None
+            stale, self._reader, self._outdated = self._reader, None, False
         if stale is not None:
             stale.close()
 
@@ -308,7 +313,7 @@ class Access:
             queue.close()
         for queue in self._queues:
             queue.wait(max(0.0, deadline - time.monotonic()))
-        self.reopen()
+        self._forget_reader()
 
 
 def write_crash_log(error: Exception, home: Path | None) -> Path | None:
