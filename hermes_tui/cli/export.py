@@ -27,7 +27,11 @@ def describe(parser: argparse.ArgumentParser) -> None:
         choices=("jsonl", "md", "html"),
         help="default: by file extension, else jsonl",
     )
-    parser.add_argument("--redact", action="store_true", help="mask keys, tokens and passwords")
+    parser.add_argument(
+        "--redact",
+        action="store_true",
+        help="mask keys, tokens, passwords and email addresses",
+    )
     parser.epilog = (
         "examples:\n  hermes sessions export backup.jsonl\n"
         '  hermes sessions export talk.html --session-id "my project"\n'
