@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_store.transfer.redact import MASK, redact_text
+from hermes_store.transfer.personal_data import MASK
+from hermes_store.transfer.redact import redact_text
 from tests.store.processes import environment
 
 DOCS = Path(__file__).parents[3] / "docs" / "export-import.md"

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_store import SessionDB
-from hermes_store.transfer.redact import MASK, redact_row, redact_text, redact_value
+from hermes_store.transfer.personal_data import MASK
+from hermes_store.transfer.redact import redact_row, redact_text, redact_value
 from hermes_tui.demo.sample_sessions import fill
 from tests.support import LONG_AGO, add
 
