@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import logging
 import os
+import tempfile
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from textual.message import Message
 from textual.worker import get_current_worker
 
+from hermes_store.config.paths import create_folder
 from hermes_store.engines.sqlite.watch import Watch
-from hermes_store.errors import DatabaseMissing, DatabaseReadOnly, StoreError
+from hermes_store.errors import DatabaseMissing, DatabaseReadOnly, StoreError, places
 from hermes_store.version import __version__
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ class Access:
 
     def _mistake(self, error: Exception) -> StoreError:
         """Log an unexpected error and return a message for the user."""
-        log.error("A job failed", exc_info=error)
+        log.error("A job failed\n%s", places(error))
         path = write_crash_log(error, self.database.parent)
         more = f" Details are in {path}." if path is not None else ""
         return StoreError(f"That failed because of a bug in this program.{more}")
@@ -317,21 +318,20 @@ class Access:
 
 
 def write_crash_log(error: Exception, home: Path | None) -> Path | None:
-    """Write an error to a file that only its owner can read, and return the path.
+    """Write where an error happened to a file that only its owner can read; return the path.
 
     `home` is None for a demo, whose home is removed before anyone could read the file.
     """
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    text = "".join(traceback.format_exception(error))
-    places = [home / "logs"] if home is not None else []
-    for place in (*places, Path(os.environ.get("TMPDIR", "/tmp"))):
-        path = place / f"hermes-sessions-crash-{stamp}-{os.getpid()}.log"
+    folders = [home / "logs"] if home is not None else []
+    for place in (*folders, Path(os.environ.get("TMPDIR", "/tmp"))):
         try:
-            place.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+            create_folder(place)
+            # A new file, readable by its owner only: others may write to a folder for all.
+            descriptor, path = tempfile.mkstemp(".log", f"hermes-sessions-crash-{stamp}-", place)
             with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
-                file.write(f"hermes-sessions {__version__}\n\n{text}")
+                file.write(f"hermes-sessions {__version__}\n\n{places(error)}\n")
         except OSError:
             continue
-        return path
+        return Path(path)
     return None
