@@ -19,6 +19,7 @@ from hermes_store.engines.sqlite import sqlite_file
 from hermes_store.engines.sqlite.sidecar_database import path_for
 from hermes_store.gateway import MessageSource, SessionRouter
 from hermes_store.store import Store
+from hermes_store.upkeep.repair import repair
 from hermes_tui.chat.provider import Provider
 from hermes_tui.demo.model_server import DemoServer, Exchange
 from hermes_tui.demo.sample_sessions import create
@@ -123,6 +124,8 @@ def test_files_that_are_made_in_trouble_are_for_their_owner_alone(home: Path) ->
             store.trash.list()
             store.saved_searches.save("a", "b")
         assert list(home.glob("*.broken-*"))
+        assert repair(path).messages
+        assert list(home.glob("*.damaged-*"))
         source = MessageSource(platform="telegram", chat_id="1")
         (home / "sessions").mkdir(mode=0o700)
         (home / "sessions" / "sessions.json").write_text("{", encoding="utf-8")

@@ -138,7 +138,7 @@ def _masked_once(text: str) -> str:
         text = _PUTTY_KEY.sub(_masked, text)
     lowered = text.lower()
     if "authorization" in lowered:
-        text = _HEADER.sub(_masked, text)
+        text = _HEADER.sub(_header, text)
     if "cookie" in lowered:
         text = _COOKIE.sub(_masked, text)
     text = _without_addresses(text)
@@ -210,6 +210,12 @@ def _mask(secret: str) -> str:
 
 def _masked(match: re.Match[str]) -> str:
     return match["before"] + _mask(match["secret"])
+
+
+def _header(match: re.Match[str]) -> str:
+    value = match["secret"]
+    stays = len(value) <= _LONGEST_NAME and _PLACEHOLDER.fullmatch(value)
+    return match["before"] + (value if stays else _mask(value))
 
 
 def _assigned(match: re.Match[str]) -> str:

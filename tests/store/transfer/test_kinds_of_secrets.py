@@ -218,6 +218,7 @@ ORDINARY = (
     "logo@2x.png icon@3x.webp getty@tty1.service user@1000.slice backup@home.timer",
     "Cookie: the browser sends it. A cookie: chocolate. Cookies=2",
     "Authorization: required. The authorization: basic idea, bearer of news",
+    "Authorization: Bearer YOUR_API_KEY, Authorization: Bearer $TOKEN, authorization: token <t>",
     "by-pass=open, compass=north, 3 tests pass: ok, the pass=fail ratio",
     "docker run -u 1000:1000 image; curl -sSL https://example.com/install.sh",
     "1234 5678 9012 3456, 4111111111111112, 1700000000000000, 0532013000",
