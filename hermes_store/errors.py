@@ -160,3 +160,19 @@ class ChangeUncertain(DatabaseError):
 
 class DiskFull(DatabaseError):
     """The disk is full; the change was rolled back."""
+
+
+def places(error: BaseException) -> str:
+    """Return which errors happened where, for a log: without their messages.
+
+    A message may quote what people wrote, and a log must not.
+    """
+    import traceback
+
+    lines: list[str] = []
+    seen: BaseException | None = error
+    while seen is not None:
+        lines.append(f"{type(seen).__module__}.{type(seen).__qualname__}\n")
+        lines += traceback.format_tb(seen.__traceback__)
+        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
+    return "".join(lines).rstrip()

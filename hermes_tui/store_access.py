@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import logging
 import os
+import tempfile
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from textual.message import Message
 from textual.worker import get_current_worker
 
+from hermes_store.config.paths import create_folder
 from hermes_store.engines.sqlite.watch import Watch
-from hermes_store.errors import DatabaseMissing, DatabaseReadOnly, StoreError
+from hermes_store.errors import DatabaseMissing, DatabaseReadOnly, StoreError, places
 from hermes_store.version import __version__
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ class Access:
         self._config = config
         self._lock = threading.Lock()
         self._reader = reader
+        self._outdated = False
         self._read_from = self._file()
         self._series: dict[tuple[int, str], Series] = {}
         self._queues: list[JobQueue] = []
@@ -221,7 +223,7 @@ class Access:
 
     def _mistake(self, error: Exception) -> StoreError:
         """Log an unexpected error and return a message for the user."""
-        log.error("A job failed", exc_info=error)
+        log.error("A job failed\n%s", places(error))
         path = write_crash_log(error, self.database.parent)
         more = f" Details are in {path}." if path is not None else ""
         return StoreError(f"That failed because of a bug in this program.{more}")
@@ -233,8 +235,8 @@ class Access:
         from hermes_store.store import Store
 
         here = self._file()
-        if here != self._read_from:
-            self.reopen()  # replaced, for example by a restored backup, or gone
+        if self._outdated or here != self._read_from:
+            self._forget_reader()  # replaced, for example by a restored backup, or gone
         with self._lock:
             self._read_from = here
             if self._reader is None:
@@ -252,8 +254,12 @@ class Access:
 
     def reopen(self) -> None:
         """Reopen the file at the next question; it may have been replaced."""
+        # Only a note: opening and closing can wait for other programs, and screens call this.
+        self._outdated = True
+
+    def _forget_reader(self) -> None:
         with self._lock:
-            stale, self._reader = self._reader, None
+            stale, self._reader, self._outdated = self._reader, None, False
         if stale is not None:
             stale.close()
 
@@ -308,25 +314,24 @@ class Access:
             queue.close()
         for queue in self._queues:
             queue.wait(max(0.0, deadline - time.monotonic()))
-        self.reopen()
+        self._forget_reader()
 
 
 def write_crash_log(error: Exception, home: Path | None) -> Path | None:
-    """Write an error to a file that only its owner can read, and return the path.
+    """Write where an error happened to a file that only its owner can read; return the path.
 
     `home` is None for a demo, whose home is removed before anyone could read the file.
     """
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    text = "".join(traceback.format_exception(error))
-    places = [home / "logs"] if home is not None else []
-    for place in (*places, Path(os.environ.get("TMPDIR", "/tmp"))):
-        path = place / f"hermes-sessions-crash-{stamp}-{os.getpid()}.log"
+    folders = [home / "logs"] if home is not None else []
+    for place in (*folders, Path(os.environ.get("TMPDIR", "/tmp"))):
         try:
-            place.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+            create_folder(place)
+            # A new file, readable by its owner only: others may write to a folder for all.
+            descriptor, path = tempfile.mkstemp(".log", f"hermes-sessions-crash-{stamp}-", place)
             with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
-                file.write(f"hermes-sessions {__version__}\n\n{text}")
+                file.write(f"hermes-sessions {__version__}\n\n{places(error)}\n")
         except OSError:
             continue
-        return path
+        return Path(path)
     return None

@@ -11,6 +11,7 @@ import termios
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from textual import constants
 from textual.app import App
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
@@ -61,12 +62,20 @@ class KeysFirst(LinuxDriver):
 
 
 class QuietApp(App[Result]):
-    """An application that hands an unexpected error over instead of printing pages of code.
+    """An application that tells nobody what people write.
 
-    Textual has no public hook for an error that nothing caught.
+    It hands an unexpected error over instead of printing pages of code; Textual has no public hook
+    for an error that nothing caught. And it ignores TEXTUAL_LOG and TEXTUAL=devtools, with which
+    Textual writes every event, pasted text included, to a file or to another program.
     """
 
     report_crash: Callable[[Exception], None] | None = None
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        setattr(constants, "LOG_FILE", None)  # noqa: B010  (declared final)
+        super().__init__(*arguments, **options)
+        self.devtools = None
+        self._devtools_redirector = None
 
     def get_driver_class(self) -> type[Driver]:
         """Return `KeysFirst`, unless the environment names another driver."""

@@ -92,8 +92,8 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.transfer",
         "export and import, one module for each format",
-        """redact readable_export export_jsonl export_markdown export_html output_file export
-        parse_import write_imported_session import_file api""",
+        """secret_forms personal_data redact readable_export export_jsonl export_markdown
+        export_html output_file export parse_import write_imported_session import_file api""",
     ),
     _row(
         "hermes_store.gateway",

@@ -35,6 +35,14 @@ def sessions_dir(home: Path | None = None) -> Path:
     return (home or hermes_home()) / "sessions"
 
 
+def create_folder(folder: Path) -> None:
+    """Create a missing folder, and its missing parents, for the owner alone."""
+    # `Path.mkdir` gives the mode to the last folder only, and everybody's to its parents.
+    if not folder.parent.exists():
+        create_folder(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+
+
 def profile_home(name: str, root: Path | None = None) -> Path:
     """Return the home folder of a named profile ('default' is the root itself)."""
     base = root or hermes_home()

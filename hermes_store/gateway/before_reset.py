@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from hermes_store.errors import places
 from hermes_store.gateway.reset_policy import ResetReason
 from hermes_store.gateway.routing_file import Route
 from hermes_store.records.session import Session
@@ -69,7 +70,7 @@ def make(call: BeforeReset, session: Session, reason: ResetReason, seconds: floa
         log.warning("Saving before the reset of %s takes more than %s s.", session.id, seconds)
         return False
     if outcome.error is not None:
-        log.warning("Saving before the reset of %s failed.", session.id, exc_info=outcome.error)
+        log.warning("Saving before the reset of %s failed.\n%s", session.id, places(outcome.error))
         return False
     return True
 

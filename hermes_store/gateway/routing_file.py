@@ -19,6 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from hermes_store.config.paths import create_folder
 from hermes_store.gateway import file_lock
 
 FILE_NAME = "sessions.json"
@@ -150,7 +151,7 @@ class Routes:
     @contextmanager
     def changing(self) -> Iterator[dict[str, Route]]:
         """Give all entries to change; they are written if the block succeeds."""
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        create_folder(self.path.parent)
         with file_lock.locked(self.path.with_name(FILE_NAME + ".lock")):
             self._read(mend=True)
             entries = dict(self._entries)

@@ -17,6 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from hermes_store.config.paths import create_folder
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput
@@ -103,7 +104,7 @@ class Transcripts:
 
 @contextmanager
 def _open_locked(path: Path) -> Iterator[int]:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    create_folder(path.parent)
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         file_lock.wait_for(descriptor, path)

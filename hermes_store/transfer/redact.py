@@ -1,4 +1,4 @@
-"""Mask secrets in text and in JSON values.
+"""Mask secrets and personal data in text and in JSON values.
 
 A secret is recognized by its form (the key prefixes of services, web tokens, key blocks,
 credentials in a URL) or by the name in front of it (`password=…`, `"token": "…"`). Ids, dates,
@@ -12,7 +12,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-MASK = "[redacted]"
+from hermes_store.transfer import personal_data
+from hermes_store.transfer.personal_data import MASK
+from hermes_store.transfer.secret_forms import FORMS
+
 KEPT = 4
 TOO_DEEP = "[nested too deeply to be checked for secrets]"
 
@@ -26,31 +29,20 @@ _UNTOUCHED = frozenset(
     {"id", "session_id", "parent_session_id", "tool_call_id", "role", "source", "end_reason"}
 )
 
-_START = r"(?<![A-Za-z0-9_])"
-_KNOWN = re.compile(
-    _START + r"(?:"
-    # Kebab-case words such as sk-learn-pipeline have no digit.
-    r"sk-(?=[A-Za-z_-]{0,99}+[0-9])[A-Za-z0-9_-]{16,}"
-    r"|[rsp]k_(?:live|test)_[A-Za-z0-9]{16,}"
-    r"|gh[pousr]_[A-Za-z0-9]{20,}"
-    r"|github_pat_[A-Za-z0-9_]{20,}"
-    r"|glpat-[A-Za-z0-9_-]{16,}"
-    r"|xox[a-z]-[A-Za-z0-9-]{12,}"
-    r"|xapp-[0-9]-[A-Za-z0-9-]{12,}"
-    r"|(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"
-    r"|AIza[A-Za-z0-9_-]{30,}"
-    r"|ya29\.[A-Za-z0-9_-]{20,}"
-    r"|(?:npm|hf|gsk)_[A-Za-z0-9]{30,}"
-    r"|xai-[A-Za-z0-9]{30,}"
-    r"|pypi-AgEI[A-Za-z0-9_-]{30,}"
-    r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"
-    r"|[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}"
-    r"|(?<!-)eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"
-    r")"
-)
 _BEARER = re.compile(
     r"(?P<before>\b(?:bearer|basic)[ \t]+)"
     r"(?P<secret>(?=[A-Za-z._~+/=-]{0,99}+[0-9])[A-Za-z0-9._~+/=-]{16,})",
+    re.IGNORECASE,
+)
+_HEADER = re.compile(
+    r"(?P<before>\bauthorization\\?[\"']?[ \t]{0,3}[:=][ \t]{0,3}\\?[\"']?"
+    r"(?:basic|bearer|token|digest|apikey|bot|negotiate)[ \t]{1,3})"
+    r"(?P<secret>[^\s\"'`<>\\${}]{6,}+)",
+    re.IGNORECASE,
+)
+_COOKIE = re.compile(
+    r"(?P<before>\b(?:set-)?cookie\\?[\"']?[ \t]{0,3}[:=][ \t]{0,3}\\?[\"']?)"
+    r"(?P<secret>[\w.%-]{1,100}=[^\s\"'`\\][^\"'`\\\r\n]*+)",
     re.IGNORECASE,
 )
 _KEY_HEADER = r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
@@ -60,11 +52,35 @@ _CUT_KEY = re.compile(
     rf"(?P<before>{_KEY_HEADER})"
     r"(?P<secret>(?:(?:\s|\\[nr])*+[A-Za-z0-9+/]{16,}+={0,2})++)"
 )
-_ADDRESS = re.compile(r"(?P<before>://[^\s/:@\"'<>]{1,128}:)(?P<secret>[^\s/@\"'<>]{1,256})(?=@)")
+_PUTTY_KEY = re.compile(
+    r"(?P<before>Private-Lines: ?[0-9]{1,4})"
+    r"(?P<secret>(?:(?:\s|\\[nr])*+[A-Za-z0-9+/]{16,}+={0,2})++)"
+)
+# A password may contain an @ itself; the last one before the path ends it.
+_ADDRESS = re.compile(r"(?P<before>://[^\s/:@\"'<>]{0,128}:)(?P<secret>[^\s/\"'<>]{1,256})(?=@)")
+_KEY_IN_ADDRESS = re.compile(
+    r"(?P<before>://)(?P<secret>(?=[A-Za-z_-]{0,99}+[0-9])[A-Za-z0-9_-]{16,256})(?=@)"
+)
+# Addresses that let anyone who knows them in.
+_WEBHOOK = re.compile(
+    r"(?P<before>hooks\.slack\.com/(?:services|workflows|triggers)/"
+    r"|discord(?:app)?\.com/api/webhooks/[0-9]{5,25}/"
+    r"|\.webhook\.office\.com/webhookb2/)"
+    r"(?P<secret>[A-Za-z0-9_/@-]{16,})"
+)
+_SIGNATURE = re.compile(
+    r"(?P<before>[?&](?:sig|signature|x-amz-signature|x-amz-credential|x-amz-security-token"
+    r"|x-goog-signature)=)(?P<secret>[A-Za-z0-9%+/=._-]{16,})",
+    re.IGNORECASE,
+)
+_CURL_USER = re.compile(
+    r"(?P<before>\bcurl [^\n]{0,300}?(?:-u|--user)[ =]{0,2}[\"']?[^\s:\"']{1,64}:)"
+    r"(?P<secret>[^\s\"'\\$]{4,}+)"
+)
 
-_PASSWORD = r"passw(?:or)?d|passphrase|passwort"
+_PASSWORD = r"passw(?:or)?d|passphrase|passwort|(?<=_)(?:pass|pwd)"
 _TOKEN = (
-    r"token|secret|credential|api[_-]?key"
+    r"token|secret|credential|api[_-]?key|(?<=[_-])(?:pat|dsn)|(?<=_)auth"
     r"|(?:access|secret|private|signing|encryption|auth|master|shared|account)[_-]?key"
 )
 _ASSIGNED = re.compile(
@@ -75,19 +91,16 @@ _ASSIGNED = re.compile(
     re.IGNORECASE,
 )
 _FLAG = re.compile(
-    rf"(?P<before>--(?:[a-z]{{1,20}}-){{0,3}}(?:{_PASSWORD}|{_TOKEN})[ ]+)"
+    rf"(?P<before>--(?:[a-z]{{1,20}}-){{0,3}}(?:{_PASSWORD}|{_TOKEN}|pass|pwd)[ ]+)"
     r"(?P<secret>[^\s\"'`<>(){}|\\]++)"
 )
 _NAMED = re.compile(rf"(?:(?P<password>{_PASSWORD})|{_TOKEN})\Z", re.IGNORECASE)
 
-# A text without any of these cannot match the pattern. Looking for them is a hundred times
-# faster than matching, and most texts have none.
-_KNOWN_HINTS = (
-    *("sk-", "k_live_", "k_test_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"),
-    *("xox", "xapp-", "AKIA", "ASIA", "AIza", "ya29.", "npm_", "hf_", "gsk_", "xai-", "pypi-"),
-    *("SG.", ":AA", "eyJ"),
+# A text without any of these cannot match the pattern.
+_NAME_HINTS = (
+    *("passw", "passphrase", "token", "secret", "credential", "key", "pass", "pwd", "_pat", "-pat"),
+    *("_dsn", "-dsn", "_auth"),
 )
-_NAME_HINTS = ("passw", "passphrase", "token", "secret", "credential", "key")
 _BEARER_HINTS = ("bearer", "basic")
 
 _PLACEHOLDER = re.compile(
@@ -121,15 +134,34 @@ def redact_text(text: str) -> str:
 def _masked_once(text: str) -> str:
     if "PRIVATE KEY" in text:
         text = _CUT_KEY.sub(_masked, _WHOLE_KEY.sub(_masked, text))
-    if "://" in text and "@" in text:
-        text = _ADDRESS.sub(_masked, text)
+    if "Private-Lines" in text:
+        text = _PUTTY_KEY.sub(_masked, text)
     lowered = text.lower()
+    if "authorization" in lowered:
+        text = _HEADER.sub(_header, text)
+    if "cookie" in lowered:
+        text = _COOKIE.sub(_masked, text)
+    text = _without_addresses(text)
     if _has(lowered, _NAME_HINTS):
         text = _FLAG.sub(_flag, _ASSIGNED.sub(_assigned, text))
     if _has(lowered, _BEARER_HINTS):
         text = _BEARER.sub(_masked, text)
-    if _has(text, _KNOWN_HINTS):
-        text = _KNOWN.sub(lambda match: _mask(match[0]), text)
+    for form in FORMS:
+        if _has(text, form.hints):
+            text = form.pattern.sub(lambda match: _mask(match[0]), text)
+    return personal_data.masked(text)
+
+
+def _without_addresses(text: str) -> str:
+    """Mask credentials that are part of an address or go with one."""
+    if "://" in text and "@" in text:
+        text = _KEY_IN_ADDRESS.sub(_masked, _ADDRESS.sub(_masked, text))
+    if ".com/" in text:
+        text = _WEBHOOK.sub(_masked, text)
+    if "=" in text and ("?" in text or "&" in text):
+        text = _SIGNATURE.sub(_masked, text)
+    if "curl " in text:
+        text = _CURL_USER.sub(_masked, text)
     return text
 
 
@@ -178,6 +210,12 @@ def _mask(secret: str) -> str:
 
 def _masked(match: re.Match[str]) -> str:
     return match["before"] + _mask(match["secret"])
+
+
+def _header(match: re.Match[str]) -> str:
+    value = match["secret"]
+    stays = len(value) <= _LONGEST_NAME and _PLACEHOLDER.fullmatch(value)
+    return match["before"] + (value if stays else _mask(value))
 
 
 def _assigned(match: re.Match[str]) -> str:

@@ -51,7 +51,8 @@ def auto_prune(
         if gone and vacuum_after:
             vacuum(db)
     except (StoreError, OSError) as error:
-        log.warning("Automatic pruning of %s stopped: %s", db.path, error)
+        # The report has the message; a log must not quote what people wrote.
+        log.warning("Automatic pruning of %s stopped: %s", db.path, type(error).__name__)
         return MaintenanceReport(pruned=len(gone), error=str(error), pruned_ids=tuple(gone))
     return MaintenanceReport(
         pruned=len(gone), vacuumed=bool(gone) and vacuum_after, pruned_ids=tuple(gone)

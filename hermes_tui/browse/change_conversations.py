@@ -34,6 +34,12 @@ if TYPE_CHECKING:
     from hermes_tui.dialogs.trash import Purge, Restore
 
 
+MOVED_SO_FAR = "What was moved to trash before that stays there."
+"""What stopping a deletion leaves behind."""
+NO_FILE = "No file was created or replaced."
+"""What stopping an export leaves behind."""
+
+
 class Changes(Widget):
     """Makes changes to conversations. Not visible."""
 
@@ -106,11 +112,21 @@ class Changes(Widget):
             self.post_message(Notice(READ_ONLY))
         return self.access.read_only
 
-    def _long(self, title: str, job: Callable[[Store, Work], str], *, writing: bool = True) -> None:
-        """Run a job that may take long; if it does, a dialog shows progress and can stop it."""
+    def _long(
+        self,
+        title: str,
+        left_behind: str,
+        job: Callable[[Store, Work], str],
+        *,
+        writing: bool = True,
+    ) -> None:
+        """Run a job that may take long; if it does, a dialog shows progress and can stop it.
+
+        `left_behind` says what stopping it leaves behind.
+        """
         from hermes_tui.dialogs.progress import DELAY, ProgressDialog, Work
 
-        work = Work(title)
+        work = Work(title, left_behind)
 
         def run(store: Store) -> str:
             try:
@@ -171,6 +187,7 @@ class Changes(Widget):
         folder = self._sessions_dir
         self._long(
             "Deleting",
+            MOVED_SO_FAR,
             lambda store, work: self._deleted(
                 store.trash.delete(wanted.session_ids, folder, progress=work.progress),
                 wanted.conversations,
@@ -201,6 +218,7 @@ class Changes(Widget):
         folder = self._sessions_dir
         self._long(
             "Pruning",
+            MOVED_SO_FAR,
             lambda store, work: self._deleted(
                 store.upkeep.prune(plan, folder, progress=work.progress), plan.conversations
             ),
@@ -248,7 +266,7 @@ class Changes(Widget):
             )
             return f"{plural(number, 'session')} exported to {wanted.path}."
 
-        self._long("Exporting", write, writing=False)
+        self._long("Exporting", NO_FILE, write, writing=False)
 
     # -- marks -----------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from hermes_store.errors import StoreError
+from hermes_store.errors import StoreError, places
 from hermes_store.store import Store
 from hermes_tui.chat.provider import Provider
 from hermes_tui.chat.summaries import title_for
@@ -77,11 +77,12 @@ class AutoTitle:
             if title is not None and on_title is not None:
                 on_title(title)
         except StoreError as error:
-            log.info("No title for %s: %s", session_id, error)
+            # Its message may quote what was sent.
+            log.info("No title for %s: %s", session_id, type(error).__name__)
         # Anything uncaught would be printed across the screen, and the callback of a screen that
         # was closed meanwhile can raise anything.
-        except Exception:
-            log.warning("No title for %s", session_id, exc_info=True)
+        except Exception as error:
+            log.warning("No title for %s\n%s", session_id, places(error))
 
     def _found(
         self,

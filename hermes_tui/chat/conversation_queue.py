@@ -60,17 +60,29 @@ class ConversationQueue:
 
     def end(self, node: DOMNode, answer: type[Answer[None]]) -> None:
         """End the session, if a message was sent in it; it can be resumed at any time."""
+        self._access.run(node, answer, lambda _: self._end(), exclusive=False, queue=self._queue)
+
+    # The next three run in the queue: whether there is a conversation, and which session it is
+    # in, depends on the jobs before them, which may still wait for the database.
+
+    def _end(self) -> None:
         if self._conversation is not None:
-            self.run(node, answer, lambda talk, _: talk.end("cli_close"))
+            self._conversation.end("cli_close")
+
+    def _move_to(self, session_id: str | None) -> None:
+        self._session_id = session_id
+        if self._conversation is not None:
+            self._conversation.move_to(session_id)
+
+    def _close(self) -> None:
+        if self._conversation is not None:
+            self._conversation.close()
 
     def move_to(self, session_id: str | None) -> None:
         """Continue another session, or a new one."""
-        self._session_id = session_id
-        if self._conversation is not None:
-            self._queue.submit(lambda: self._made().move_to(session_id))
+        self._queue.submit(lambda: self._move_to(session_id))
 
     def close(self) -> None:
         """Close the conversation once everything is written."""
-        if self._conversation is not None:
-            self._queue.submit(self._conversation.close)
+        self._queue.submit(self._close)
         self._queue.close()

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 from hermes_store.records.safe_text import clean, storable
 from hermes_tui.chat.endpoint_settings import Endpoint, endpoint, environment
@@ -99,6 +100,10 @@ class Provider:
         """Load the client library ahead of the first request."""
         import openai  # noqa: F401
 
+        # Below this level they log every request with its messages.
+        for name in ("openai", "httpx", "httpx2", "httpcore", "httpcore2"):
+            logging.getLogger(name).setLevel(logging.WARNING)
+
     def close(self) -> None:
         """Cancel all running requests and refuse further ones."""
         self._closed.set()
@@ -163,8 +168,8 @@ class Provider:
         self.prepare()
         # Not asyncio.run, which waits for threads; one of them may hang in a name lookup.
         loop = asyncio.new_event_loop()
-        # The default handler prints across the screen.
-        loop.set_exception_handler(lambda _, context: log.debug("%s", context.get("message")))
+        # The default handler prints across the screen, and a message may quote what was sent.
+        loop.set_exception_handler(lambda _, __: log.debug("The client left an error behind."))
         try:
             return loop.run_until_complete(
                 _watched(work, lambda: self._closed.is_set() or cancelled())
@@ -261,6 +266,9 @@ class Provider:
             base_url=where.base_url,
             timeout=openai.Timeout(where.timeout, connect=min(CONNECT_SECONDS, where.timeout)),
             max_retries=0,
+            http_client=openai.DefaultAsyncHttpxClient(
+                event_hooks={"request": [_only_to(where.base_url)]}
+            ),
         )
         async with client:
             try:
@@ -291,6 +299,20 @@ class Provider:
             f"{self.endpoint.place} sent {clean(kind)} instead of an answer. Check model.base_url "
             "in config.yaml; it often ends in /v1."
         )
+
+
+def _only_to(base_url: str) -> Callable[[Any], Coroutine[Any, Any, None]]:
+    """Return a check of each request, which refuses to follow a server to another host."""
+    host = urlsplit(base_url).hostname
+
+    async def check(request: Any) -> None:
+        if request.url.host != host:
+            raise ConnectionError(
+                f"it sends requests on to {clean(request.url.host)}, which model.base_url does "
+                "not name"
+            )
+
+    return check
 
 
 async def _watched(work: Coroutine[Any, Any, Result], cancelled: Cancelled) -> Result | None:

@@ -28,6 +28,7 @@ from hermes_tui.chat.conversation_queue import ConversationQueue, Open
 from hermes_tui.chat.input_field import Prompt
 from hermes_tui.chat.key_hints import hints
 from hermes_tui.chat.slash_commands import Commands
+from hermes_tui.chat.streamed_reply import Reply
 from hermes_tui.chat.turn_loop import Conversation, Turn
 from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.themes import styles_folder
@@ -228,7 +229,7 @@ class ChatScreen(Screen[Choice]):
         """Settle the answer; compress a conversation that has grown too long."""
         event.stop()
         self._settle()
-        self.say("Stopped. The partial answer is saved." if event.value.reply.stopped else "")
+        self.say(_how_it_ended(event.value.reply))
         self._refresh_header()
         if event.value.full:
             self._compress("The conversation is getting long; compressing it …")
@@ -236,9 +237,10 @@ class ChatScreen(Screen[Choice]):
     def _not_answered(self, error: StoreError) -> None:
         self._settle()
         said = self._text is None or self._heard.session_id is not None
-        if not said and self._text is not None and not self.prompt.text:
-            # Nothing was saved, and the message must not be lost.
-            self.prompt.replace_text(self._text)
+        if not said and self._text is not None:
+            # Nothing was saved, and neither the message nor what was typed since may be lost.
+            typed = self.prompt.text
+            self.prompt.replace_text(f"{self._text}\n{typed}" if typed.strip() else self._text)
         if said:
             self._refresh_header()
         self.say(f"{error} /retry sends it again." if said else str(error), "$error")
@@ -385,3 +387,11 @@ class ChatScreen(Screen[Choice]):
         """Stop the answer, and close the conversation once everything is written."""
         self._stop.set()
         self._queue.close()
+
+
+def _how_it_ended(reply: Reply) -> str:
+    if not reply.stopped:
+        return ""
+    if reply.text or reply.reasoning:
+        return "Stopped. The partial answer is saved."
+    return "Stopped before an answer came. /retry asks again."

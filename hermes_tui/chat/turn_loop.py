@@ -137,17 +137,18 @@ class Conversation:
 
     def _begun(self) -> str:
         """Return the session; the first message starts or reopens it."""
-        if self.session_id is not None and not self._spoken:
+        if self.session_id is None:
+            session_id = new_session_id(self._clock())
+            self.store.sessions.start(
+                session_id, SOURCE, model=self.provider.endpoint.model, system_prompt=PROMPT
+            )
+            self.session_id = session_id
+        elif not self._spoken:
             self.store.sessions.reopen(self.session_id)
         self._spoken = True
-        if self.session_id is None:
-            self.session_id = new_session_id(self._clock())
-            self.store.sessions.start(
-                self.session_id, SOURCE, model=self.provider.endpoint.model, system_prompt=PROMPT
-            )
-            if self.queued_title:
-                self._title_if_free(self.session_id, self.queued_title)
-                self.queued_title = None
+        if self.queued_title:
+            self._title_if_free(self.session_id, self.queued_title)
+            self.queued_title = None
         return self.session_id
 
     def _title_if_free(self, session_id: str, title: str) -> None:

@@ -13,6 +13,7 @@ from hermes_tui.cli.common.output import complain
 from hermes_tui.cli.common.progress import ProgressLine
 from hermes_tui.presentation.numbers import plural
 
+_INTERRUPTED = 130
 _BY_ENDING = {".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html"}
 
 
@@ -27,7 +28,11 @@ def describe(parser: argparse.ArgumentParser) -> None:
         choices=("jsonl", "md", "html"),
         help="default: by file extension, else jsonl",
     )
-    parser.add_argument("--redact", action="store_true", help="mask keys, tokens and passwords")
+    parser.add_argument(
+        "--redact",
+        action="store_true",
+        help="mask keys, tokens, passwords and email addresses",
+    )
     parser.epilog = (
         "examples:\n  hermes sessions export backup.jsonl\n"
         '  hermes sessions export talk.html --session-id "my project"\n'
@@ -36,6 +41,17 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
+    try:
+        return _export(options, context)
+    except KeyboardInterrupt:
+        target = Path(options.file)
+        streamed = options.file == "-" or (target.exists() and not target.is_file())
+        left = "The output is incomplete." if streamed else "No incomplete file was left behind."
+        complain(f"Interrupted. {left}")
+        return _INTERRUPTED
+
+
+def _export(options: argparse.Namespace, context: Context) -> int:
     wanted = options.format or _BY_ENDING.get(Path(options.file).suffix.lower(), "jsonl")
     with context.store() as store, ProgressLine() as line:
 

@@ -16,6 +16,7 @@ from hermes_tui.widgets.checkboxes import Option, Tick
 from hermes_tui.widgets.text_field import Field
 
 FORMATS = {"jsonl": "JSON lines", "markdown": "Markdown", "html": "HTML page"}
+REDACT = "Redact keys, tokens, passwords and email addresses"
 ENDINGS = {"jsonl": ".jsonl", "markdown": ".md", "html": ".html"}
 
 
@@ -58,7 +59,7 @@ class ExportDialog(Dialog[Export]):
         with RadioSet(id="format", compact=True):
             for fmt, label in FORMATS.items():
                 yield Option(label, value=fmt == "jsonl", id=fmt)
-        yield Tick("Redact keys, tokens and email addresses", id="redact", compact=True)
+        yield Tick(REDACT, id="redact", compact=True)
         yield Field(self._default(), id="path", compact=True)
         yield Static("", id="advice", markup=False)
 

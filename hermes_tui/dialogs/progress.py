@@ -24,8 +24,10 @@ class GivenUp(StoreError):
 class Work:
     """Progress shared by the working thread and the dialog."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, left_behind: str) -> None:
+        """`left_behind` is a sentence that says what stopping leaves behind."""
         self.title = title
+        self._left_behind = left_behind
         self.what, self.done, self.total = title, 0, 0
         self.ended = False
         self._stop = threading.Event()
@@ -43,7 +45,7 @@ class Work:
         """Report progress; raises GivenUp once the work was asked to stop."""
         self.what, self.done, self.total = what, done, total
         if self.stopping:
-            raise GivenUp(f"{self.title} was stopped. Changes made so far are kept.")
+            raise GivenUp(f"{self.title} was stopped. {self._left_behind}")
 
     def counted(self, done: int, total: int) -> None:
         """Report progress without naming the step."""

@@ -135,7 +135,7 @@ def test_a_store_that_fails_is_no_trouble(caplog: pytest.LogCaptureFixture) -> N
         assert auto.start(locked, ID, *FIRST, lambda _: None)
         assert not auto.start(locked, ID, *FIRST, lambda _: None)
         assert auto.wait(WAIT)
-    assert "Somebody else writes." in caplog.text
+    assert "DatabaseLocked" in caplog.text
 
 
 def test_a_listener_that_fails_is_no_trouble(

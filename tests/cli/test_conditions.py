@@ -10,8 +10,11 @@ import time
 from pathlib import Path
 
 import apsw
+import pytest
 
 from hermes_store import SessionDB
+from hermes_tui.cli import main
+from hermes_tui.cli.common.progress import ProgressLine
 from hermes_tui.demo.sample_sessions import create
 from tests.cli.command import environment, hermes
 
@@ -113,6 +116,28 @@ def test_interrupting_an_export_leaves_the_old_file(tmp_path: Path) -> None:
         assert [path.name for path in target.parent.iterdir()] == ["backup.jsonl"]
     else:  # it was faster than the finger
         assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("target", "left"),
+    [("-", "The output is incomplete."), ("all.jsonl", "No incomplete file was left behind.")],
+)
+def test_an_interrupted_export_says_what_is_true(
+    full_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    target: str,
+    left: str,
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(full_home)
+    monkeypatch.setattr(ProgressLine, "__call__", interrupt)
+    code = main.run(["sessions", "export", target, "--home", str(full_home)])
+    assert code == 130
+    assert capsys.readouterr().err == f"hermes: Interrupted. {left}\n"
+    assert not [each for each in full_home.iterdir() if "jsonl" in each.name]
 
 
 def test_interrupting_a_prune_loses_nothing(tmp_path: Path) -> None:

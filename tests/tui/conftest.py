@@ -23,6 +23,7 @@ from hermes_tui.browse import list_pane, search_pane
 from hermes_tui.demo.model_server import DemoServer
 from hermes_tui.demo.sample_sessions import create
 from tests.support import raw
+from tests.tui.off_the_loop import watched
 from tests.tui.running import NOW, WIDE, Keys, Script, press, settle
 
 ROOT = Path(__file__).parent.parent.parent
@@ -74,6 +75,14 @@ def still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(pytest_textual_snapshot, "SVGImageExtension", Pictures)
     with utc():
         yield
+
+
+@pytest.fixture(autouse=True)
+def off_the_loop() -> Iterator[None]:
+    """See that no screen waits for the database on the event loop."""
+    with watched() as refused:
+        yield
+    assert not refused, f"on the event loop: {refused}"
 
 
 @contextmanager

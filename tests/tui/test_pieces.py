@@ -140,7 +140,8 @@ def test_a_crash_log_says_what_went_wrong(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     text = path.read_text(encoding="utf-8")
     assert text.startswith(f"hermes-sessions {__version__}\n")
-    assert "RuntimeError: the ? reason" in text
+    assert "RuntimeError" in text
+    assert "reason" not in text.replace('raise RuntimeError("the \\ud800 reason")', "")
     assert "test_a_crash_log_says_what_went_wrong" in text
 
 

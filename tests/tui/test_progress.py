@@ -10,12 +10,13 @@ from textual.pilot import Pilot
 
 from hermes_store.records.prune import PruneFilter
 from hermes_store.store import Store
+from hermes_tui.dialogs.export import Export
 from hermes_tui.dialogs.progress import GivenUp, ProgressDialog, Work
-from tests.tui.running import NOW, drive, make_app, shown, until
+from tests.tui.running import NOW, drive, listed, main, make_app, said, shown, until
 
 
 def test_the_dialog_shows_how_far_it_is_and_goes_when_it_ends(sample: Path) -> None:
-    work = Work("Cleaning up")
+    work = Work("Cleaning up", "All is well.")
 
     async def script(pilot: Pilot[Any]) -> None:
         pilot.app.push_screen(ProgressDialog(work))
@@ -23,7 +24,7 @@ def test_the_dialog_shows_how_far_it_is_and_goes_when_it_ends(sample: Path) -> N
         await until(pilot, lambda: "copying" in shown(pilot) and "25%" in shown(pilot), "a quarter")
         await pilot.press("escape")
         await until(pilot, lambda: "Stopping" in shown(pilot), "the wish to stop")
-        with pytest.raises(GivenUp, match="Cleaning up was stopped"):
+        with pytest.raises(GivenUp, match=r"stopped\. All is well\."):
             work.progress("copying", 31, 120)
         work.ended = True
         await until(
@@ -38,7 +39,7 @@ def test_a_prune_that_is_stopped_loses_nothing(sample: Path) -> None:
         before = store.upkeep.statistics()
         plan = store.upkeep.plan_prune(PruneFilter(older_than_days=30), NOW)
         assert plan.sessions > 20
-        work = Work("Cleaning up")
+        work = Work("Cleaning up", "All is well.")
         steps = 0
 
         def progress(what: str, done: int, total: int) -> None:
@@ -56,3 +57,22 @@ def test_a_prune_that_is_stopped_loses_nothing(sample: Path) -> None:
             store.trash.restore(store.trash.list()[0].id)
         after = store.upkeep.statistics()
         assert (after.sessions, after.messages) == (before.sessions, before.messages)
+
+
+def test_an_export_that_is_stopped_says_what_is_true(
+    sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "all.jsonl"
+    target.write_text("an older export")
+    monkeypatch.setattr(Work, "stopping", True)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        changes = main(pilot).changes
+        changes._export(Export(target, "jsonl", tuple(listed(pilot)[:3]), False))
+        await until(pilot, lambda: any("Exporting was stopped" in each for each in said(pilot)), "")
+        [told] = [each for each in said(pilot) if "Exporting was stopped" in each]
+        assert told == "Exporting was stopped. No file was created or replaced."
+
+    drive(make_app(sample), script)
+    assert target.read_text() == "an older export"
+    assert [each.name for each in tmp_path.iterdir() if "all.jsonl" in each.name] == ["all.jsonl"]

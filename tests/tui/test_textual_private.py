@@ -7,15 +7,18 @@ import asyncio
 import os
 import pty
 import re
+import sys
 import termios
 from collections.abc import Callable
 from importlib.metadata import requires
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 import textual
 from packaging.requirements import Requirement
+from textual import constants, events
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.pilot import Pilot
@@ -36,6 +39,34 @@ def drive(app: App[Any], script: Any) -> None:
             await script(pilot)
 
     asyncio.run(run())
+
+
+def test_nothing_is_written_to_the_log_of_textual(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def script(pilot: Pilot[None]) -> None:
+        pilot.app.post_message(events.Paste("a secret"))
+        await pilot.pause()
+
+    log = tmp_path / "textual.log"
+    monkeypatch.setattr(constants, "LOG_FILE", str(log))
+    drive(App(), script)
+    assert "a secret" in log.read_text(encoding="utf-8")
+    log.unlink()
+    drive(Plain(), script)
+    assert not log.exists()
+
+
+def test_nothing_is_told_to_the_tools_of_textual(monkeypatch: pytest.MonkeyPatch) -> None:
+    client: Any = ModuleType("textual_dev.client")
+    client.DevtoolsClient = lambda _: object()
+    redirect: Any = ModuleType("textual_dev.redirect_output")
+    redirect.StdoutRedirector = lambda _: object()
+    for module in (ModuleType("textual_dev"), client, redirect):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setenv("TEXTUAL", "devtools")
+    assert App().devtools is not None
+    assert Plain().devtools is None
 
 
 def test_an_error_is_handed_over_and_prints_no_code(capsys: pytest.CaptureFixture[str]) -> None:

@@ -143,7 +143,8 @@ class Sidecar:
             if isinstance(error, _DAMAGE) and self._is_damaged():
                 self._set_aside(error)
                 return nothing
-            self._warn("%s cannot be read (%s); marks and trash appear empty.", self.path, error)
+            what = type(error).__name__
+            self._warn("%s cannot be read (%s); marks and trash appear empty.", self.path, what)
         except errors.DatabaseUnreadable as error:
             self._warn("%s Marks and trash appear empty.", error)
         return nothing
@@ -245,10 +246,11 @@ class Sidecar:
 
     def _set_aside(self, error: BaseException) -> None:
         """Move a damaged file out of the way, so that nothing in it is lost."""
+        what = type(error).__name__  # a log must not quote what people wrote
         with self._file.lock:
             self._file.forget_connections()
             if self.read_only:
-                self._warn("%s is damaged (%s); marks and trash appear empty.", self.path, error)
+                self._warn("%s is damaged (%s); marks and trash appear empty.", self.path, what)
                 return
             number = 1
             while (aside := beside(self.path, f".broken-{number}")).exists():
@@ -259,12 +261,12 @@ class Sidecar:
                     if part.exists():
                         part.rename(beside(aside, ending))
             except OSError as trouble:
-                self._warn("%s is damaged (%s) and cannot be moved: %s", self.path, error, trouble)
+                self._warn("%s is damaged (%s) and cannot be moved: %s", self.path, what, trouble)
                 return
         log.warning(
             "%s is damaged (%s). It was moved to %s; trash, marks and saved searches start empty.",
             self.path,
-            error,
+            what,
             aside.name,
         )
 

@@ -20,6 +20,7 @@ from weakref import WeakSet
 import apsw
 
 from hermes_store import errors
+from hermes_store.config.paths import create_folder
 from hermes_store.engines.sqlite import lasting_locks, lock_waiting
 from hermes_store.engines.sqlite.error_translation import missing, translated
 from hermes_store.engines.sqlite.files_seen import FilesSeen, real_path, unfinished
@@ -373,7 +374,7 @@ def _replaced(path: Path) -> errors.DatabaseReplaced:
 def create(path: Path) -> None:
     """Create a missing file that only its owner can read; SQLite copies the mode to its log."""
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        create_folder(path.parent)
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         os.close(descriptor)
     except FileExistsError:
