@@ -20,6 +20,7 @@
         ├── DatabaseMissing
         ├── DatabaseUnreadable
         ├── DatabaseReadOnly
+        ├── ConstraintViolated
         └── DiskFull
 
 Each message is a complete sentence that names the thing and the way out, ready to show to the user.
@@ -146,6 +147,10 @@ class DatabaseUnreadable(DatabaseError):
 
 class DatabaseReadOnly(DatabaseError):
     """A change to a store that was opened read-only, or to a write-protected file."""
+
+
+class ConstraintViolated(DatabaseError):
+    """A rule of the database, such as a trigger of another program, forbids the change."""
 
 
 class DiskFull(DatabaseError):

@@ -107,11 +107,13 @@ HOUSE: tuple[Row, ...] = (
         """statistics insights prune_filter prune_plan prune_by_age optimize auto_prune doctor
         repair api""",
     ),
+    _row("hermes_store", "`Store` holds the parts", "store"),
     _row(
-        "hermes_store",
-        "`Store` holds the parts; `SessionDB` translates Hermes Agent's names",
-        "store sessiondb",
+        "hermes_store.hermes_state",
+        "the names of Hermes Agent's module; handoff, Telegram topics, its repairs and errors",
+        "sqlite3_errors holds_store token_counts handoff telegram_topics self_repair",
     ),
+    _row("hermes_store", "`SessionDB` translates Hermes Agent's names", "sessiondb"),
     _row(
         "hermes_tui",
         "how to open the screens, and every action with its keys",
