@@ -90,7 +90,7 @@ class TitleTooLong(TitleError):
 
     def __init__(self, length: int, limit: int) -> None:
         super().__init__(
-            f"The title is {length} characters long; at most {limit} are allowed. "
+            f"The title is too long: {length} characters, and at most {limit} are allowed. "
             f"Shorten it by {length - limit}."
         )
         self.length = length
@@ -102,7 +102,7 @@ class TitleTaken(TitleError):
 
     def __init__(self, title: str, holder: str) -> None:
         super().__init__(
-            f"The title '{title}' belongs to session {holder}. "
+            f"The title '{title}' is already in use by session {holder}. "
             "Choose another title, or rename that session first."
         )
         self.title = title

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from types import FunctionType
 from typing import Any, TypeVar
 
 from hermes_store import errors
@@ -29,7 +30,7 @@ _NAMES: tuple[tuple[type[errors.StoreError], str], ...] = (
 def raises_sqlite3_errors(session_db: Class) -> Class:
     """Let every public method of a class, and its constructor, raise errors that are both."""
     for name, value in list(vars(session_db).items()):
-        if callable(value) and not isinstance(value, type) and _is_public(name):
+        if isinstance(value, FunctionType) and _is_public(name):
             setattr(session_db, name, _wrapped(value))
     return session_db
 
@@ -73,4 +74,8 @@ def _make(kind: type[errors.StoreError]) -> type[errors.StoreError]:
         name = next((name for base, name in _NAMES if issubclass(kind, base)), "")
     if not name:
         return kind
-    return type(kind.__name__, (kind, getattr(sqlite3, name)), {"__doc__": kind.__doc__})
+    return type(
+        kind.__name__,
+        (kind, getattr(sqlite3, name)),
+        {"__doc__": kind.__doc__, "__module__": kind.__module__},
+    )

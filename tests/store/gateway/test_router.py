@@ -339,10 +339,10 @@ def test_a_title_is_given_at_once_to_a_session_that_exists(
 def test_titles_that_cannot_be_given_are_answered(db: SessionDB, router: SessionRouter) -> None:
     db.store.sessions.start("other", "cli")
     db.store.sessions.rename("other", "taken")
-    assert "belongs to session other" in titled(router, "/title taken")
+    assert "in use by session other" in titled(router, "/title taken")
     assert "at most 100" in titled(router, "/title " + "x" * 101)
     router.incoming(ALICE)
-    assert "belongs to session other" in titled(router, "/title taken")
+    assert "in use by session other" in titled(router, "/title taken")
     assert db.session_count() == 2
 
 
