@@ -110,8 +110,9 @@ HOUSE: tuple[Row, ...] = (
     _row("hermes_store", "`Store` holds the parts", "store"),
     _row(
         "hermes_store.hermes_state",
-        "the names of Hermes Agent's module; handoff, Telegram topics, its repairs and errors",
-        "sqlite3_errors holds_store token_counts handoff telegram_topics self_repair",
+        "the names of Hermes Agent: its module, its errors, its tool session_search, more methods",
+        """sqlite3_errors session_search holds_store token_counts handoff telegram_topics
+        self_repair""",
     ),
     _row("hermes_store", "`SessionDB` translates Hermes Agent's names", "sessiondb"),
     _row(
