@@ -175,9 +175,9 @@ def _take_sort(tokens: list[_Token], notes: list[Diagnostic]) -> tuple[list[_Tok
 def _drop_noise(tokens: list[_Token], notes: list[Diagnostic]) -> list[_Token]:
     """Drop punctuation between words, and excess terms."""
     words = [t for t in tokens if t.kind == "text" and _MEANINGFUL.search(t.value)]
-    kept = []
+    kept: list[_Token] = []
     terms = 0
-    for token in tokens:
+    for place, token in enumerate(tokens):
         terms += token.kind in ("text", "field")
         if token.kind == "text" and not token.quoted and not token.value.strip('"'):
             continue
@@ -194,11 +194,29 @@ def _drop_noise(tokens: list[_Token], notes: list[Diagnostic]) -> list[_Token]:
                     Severity.PROBLEM,
                 )
             )
-            break
+            return _closed(kept, tokens[place:])
         elif token.kind == "text" and not token.value:
             continue
         else:
             kept.append(token)
+    return kept
+
+
+def _closed(kept: list[_Token], dropped: list[_Token]) -> list[_Token]:
+    """Return the terms that fit, with the parentheses that close their groups further on.
+
+    Operators and groups whose terms were all dropped go, too: nothing is wrong with them.
+    """
+    kept, opened = list(kept), 0
+    while kept and kept[-1].kind in ("and", "or", "not", "("):
+        opened += kept.pop().kind == "("
+    for token in dropped:
+        opened += token.kind == "("
+        if token.kind == ")":
+            if opened:
+                opened -= 1
+            else:
+                kept.append(token)
     return kept
 
 
