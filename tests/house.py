@@ -98,8 +98,8 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.gateway",
         "bots: session keys, reset policies, routing, transcript files",
-        """message_source session_keys reset_policy file_lock routing_file before_reset
-        open_sessions title_command transcript_files transcript_repair router""",
+        """message_source whatsapp_aliases session_keys reset_policy file_lock routing_file
+        before_reset open_sessions title_command transcript_files transcript_repair router""",
     ),
     _row(
         "hermes_store.upkeep",
