@@ -74,8 +74,20 @@ def _make(kind: type[errors.StoreError]) -> type[errors.StoreError]:
         name = next((name for base, name in _NAMES if issubclass(kind, base)), "")
     if not name:
         return kind
-    return type(
-        kind.__name__,
-        (kind, getattr(sqlite3, name)),
-        {"__doc__": kind.__doc__, "__module__": kind.__module__},
-    )
+
+    def reduced(error: errors.StoreError) -> tuple[Any, ...]:
+        return _restored, (kind, error.args, error.__dict__)
+
+    described = {"__doc__": kind.__doc__, "__module__": kind.__module__, "__reduce__": reduced}
+    return type(kind.__name__, (kind, getattr(sqlite3, name)), described)
+
+
+def _restored(
+    kind: type[errors.StoreError], arguments: tuple[Any, ...], fields: dict[str, Any]
+) -> errors.StoreError:
+    """Return an error that another process raised, from what pickle kept of it."""
+    both = _both(kind)
+    error = both.__new__(both)
+    error.args = arguments
+    error.__dict__.update(fields)
+    return error

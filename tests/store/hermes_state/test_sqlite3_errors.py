@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import pickle
 import sqlite3
 import stat
 from pathlib import Path
@@ -100,6 +101,18 @@ def test_unknown_sessions_and_parents(db: SessionDB) -> None:
     with pytest.raises(sqlite3.IntegrityError, match="nobody"):
         db.create_session("s", "cli", parent_session_id="nobody")
     assert db.session_count() == 0
+
+
+def test_errors_pass_between_processes(db: SessionDB) -> None:
+    with pytest.raises(errors.SessionNotFound) as caught:
+        db.append_message("nobody", "user", "hello")
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert type(copy) is type(caught.value)
+    assert (str(copy), copy.wanted) == (str(caught.value), "nobody")
+    db.close()
+    with pytest.raises(sqlite3.ProgrammingError) as closed:
+        db.session_count()
+    assert str(pickle.loads(pickle.dumps(closed.value))) == str(closed.value)
 
 
 def test_a_rule_of_the_database(db: SessionDB, path: Path) -> None:
