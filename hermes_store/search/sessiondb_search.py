@@ -56,6 +56,8 @@ def search_messages(
     for root in _readings(query, tokenizer(tx.connection)):
         stop = Stop(seconds=SCAN_SECONDS)
         search = Search(tx, root, index=index, marks=marks, extra=extra, stop=stop)
+        if search.diagnostics:
+            continue  # "on:fire" is not about a day
         hits = ranking.best(search, limit=limit, offset=offset)
         if hits or (offset and ranking.best(search, limit=1)):
             context = _contexts(tx, hits)
@@ -67,14 +69,15 @@ def _readings(query: str, tokenize: Tokenize) -> Iterator[Node]:
     """Yield what a query may mean; the first reading with a match counts.
 
     Special characters of FTS5 are dropped, as documented, but only if nothing matches them: f(x)
-    can be found, and hello) finds hello. The same goes for punctuation: "TODO: fix" prefers the
-    colon, but does not need it.
+    can be found, and hello) finds hello. The same goes for what looks like a field, such as
+    "on:fire", and for punctuation: "TODO: fix" prefers the colon, but does not need it.
     """
-    for text in dict.fromkeys((query, _SPECIAL.sub(" ", query))):
-        root = query_language.parse(_LEADING_OPERATOR.sub("", text)).root
-        if root is not None:
-            yield root
-    if root is not None and (plain := without_signs(root, tokenize)) is not None:
+    spelled = [_LEADING_OPERATOR.sub("", each) for each in (query, _SPECIAL.sub(" ", query))]
+    parsed = [query_language.parse(text).root for text in spelled]
+    parsed += [query_language.parse(text, fields=()).root for text in spelled]
+    roots = [root for root in dict.fromkeys(parsed) if root is not None]
+    yield from roots
+    if roots and (plain := without_signs(roots[-1], tokenize)) is not None:
         yield plain
 
 

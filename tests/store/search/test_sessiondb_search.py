@@ -222,3 +222,17 @@ def test_punctuation_counts_if_any_message_has_it(tmp_path: Path) -> None:
         assert hit["snippet"].strip() == ">>>please<<< fix the >>>TODO<<< of the parser"
         assert len(db.search_messages("parser! the?", limit=1, offset=1)) == 1
         assert db.search_messages("parser! the?", limit=1, offset=2) == []
+
+
+def test_what_only_looks_like_a_field_is_text(tmp_path: Path) -> None:
+    with SessionDB(tmp_path / "state.db") as db:
+        said = ("the house is on:fire", "after:lunch", "is:broken", "role:admin", "sort:asc",
+                "has:bug", "id:42", "tag:v1.2", "tool:hammer", "nothing else")  # fmt: skip
+        for text in said:
+            add(db, text, text)
+        for text in said[1:-1]:
+            assert sessions_of(db, text) == {text}
+        assert sessions_of(db, "on:fire house") == {said[0]}
+        assert sessions_of(db, "on:water") == set()
+        assert sessions_of(db, "role:user nothing") == {"nothing else"}
+        assert sessions_of(db, "nothing role:assistant") == set()
