@@ -22,6 +22,7 @@
         ├── DatabaseReadOnly
         ├── DatabaseReplaced
         ├── ChangeUncertain
+        ├── ConstraintViolated
         └── DiskFull
 
 Each message is a complete sentence that names the thing and the way out, ready to show to the user.
@@ -91,7 +92,7 @@ class TitleTooLong(TitleError):
 
     def __init__(self, length: int, limit: int) -> None:
         super().__init__(
-            f"The title is {length} characters long; at most {limit} are allowed. "
+            f"The title is too long: {length} characters, and at most {limit} are allowed. "
             f"Shorten it by {length - limit}."
         )
         self.length = length
@@ -103,7 +104,7 @@ class TitleTaken(TitleError):
 
     def __init__(self, title: str, holder: str) -> None:
         super().__init__(
-            f"The title '{title}' belongs to session {holder}. "
+            f"The title '{title}' is already in use by session {holder}. "
             "Choose another title, or rename that session first."
         )
         self.title = title
@@ -156,6 +157,10 @@ class DatabaseReplaced(DatabaseError):
 
 class ChangeUncertain(DatabaseError):
     """The file was replaced while a change was being committed, so it may be lost."""
+
+
+class ConstraintViolated(DatabaseError):
+    """A rule of the database, such as a trigger of another program, forbids the change."""
 
 
 class DiskFull(DatabaseError):

@@ -12,9 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from hermes_store import hermes_state
 from hermes_store.browse import recent_sessions
 from hermes_store.engines.base import Progress, Synchronous
-from hermes_store.errors import NotFound
+from hermes_store.errors import NotFound, StoreError
+from hermes_store.hermes_state import handoff, self_repair, telegram_topics, token_counts
+from hermes_store.hermes_state.sqlite3_errors import raises_sqlite3_errors
 from hermes_store.records.listing import Filter
 from hermes_store.sessions import key_values, lineage, session_files, session_rows, titles
 from hermes_store.sessions import messages as message_log
@@ -24,6 +27,7 @@ from hermes_store.trash import delete_from_database
 Row = dict[str, Any]
 
 
+@raises_sqlite3_errors
 class SessionDB:
     """The session store with the interface of Hermes Agent."""
 
@@ -38,8 +42,13 @@ class SessionDB:
         progress: Progress | None = None,
     ) -> None:
         """Open a database, by default `$HERMES_HOME/state.db`; see `Store`."""
-        self.store = Store(db_path, read_only, synchronous=synchronous, progress=progress)
-        """The same sessions with typed records instead of dictionaries."""
+        path = hermes_state.DEFAULT_DB_PATH if db_path is None else db_path
+        try:
+            self.store = Store(path, read_only, synchronous=synchronous, progress=progress)
+            """The same sessions with typed records instead of dictionaries."""
+        except (StoreError, OSError) as error:
+            hermes_state.record_init_error(error)
+            raise
         self._db = self.store.database
 
     def __enter__(self) -> Self:
@@ -110,47 +119,7 @@ class SessionDB:
         with self._db.write() as tx:
             session_rows.set_system_prompt(tx, session_id, system_prompt)
 
-    def update_token_counts(
-        self,
-        session_id: str,
-        input_tokens: int = 0,
-        output_tokens: int = 0,
-        model: str | None = None,
-        cache_read_tokens: int = 0,
-        cache_write_tokens: int = 0,
-        reasoning_tokens: int = 0,
-        estimated_cost_usd: float | None = None,
-        actual_cost_usd: float | None = None,
-        cost_status: str | None = None,
-        cost_source: str | None = None,
-        pricing_version: str | None = None,
-        billing_provider: str | None = None,
-        billing_base_url: str | None = None,
-        billing_mode: str | None = None,
-        api_call_count: int = 0,
-        absolute: bool = False,
-    ) -> None:
-        """Add to a session's token counts and costs, or set them with `absolute`."""
-        usage = {
-            "input_tokens": input_tokens,
-            "output_tokens": output_tokens,
-            "model": model,
-            "cache_read_tokens": cache_read_tokens,
-            "cache_write_tokens": cache_write_tokens,
-            "reasoning_tokens": reasoning_tokens,
-            "estimated_cost_usd": estimated_cost_usd,
-            "actual_cost_usd": actual_cost_usd,
-            "cost_status": cost_status,
-            "cost_source": cost_source,
-            "pricing_version": pricing_version,
-            "billing_provider": billing_provider,
-            "billing_base_url": billing_base_url,
-            "billing_mode": billing_mode,
-            "api_call_count": api_call_count,
-        }
-        with self._db.write() as tx:
-            session_rows.create(tx, session_id, "unknown", model=model)
-            session_rows.add_usage(tx, session_id, usage, absolute=absolute)
+    update_token_counts = token_counts.update_token_counts
 
     def session_count(self, source: str | None = None) -> int:
         """Return the number of sessions, in total or from one source."""
@@ -389,3 +358,26 @@ class SessionDB:
             "vacuumed": report.vacuumed,
         }
         return result | ({"error": report.error} if report.error else {})
+
+    prune_empty_ghost_sessions = self_repair.prune_empty_ghost_sessions
+    finalize_orphaned_compression_sessions = self_repair.finalize_orphaned_compression_sessions
+
+    # -- messaging platforms ---------------------------------------------------------------
+
+    request_handoff = handoff.request_handoff
+    get_handoff_state = handoff.get_handoff_state
+    list_pending_handoffs = handoff.list_pending_handoffs
+    claim_handoff = handoff.claim_handoff
+    complete_handoff = handoff.complete_handoff
+    fail_handoff = handoff.fail_handoff
+
+    apply_telegram_topic_migration = telegram_topics.apply_telegram_topic_migration
+    enable_telegram_topic_mode = telegram_topics.enable_telegram_topic_mode
+    disable_telegram_topic_mode = telegram_topics.disable_telegram_topic_mode
+    is_telegram_topic_mode_enabled = telegram_topics.is_telegram_topic_mode_enabled
+    bind_telegram_topic = telegram_topics.bind_telegram_topic
+    get_telegram_topic_binding = telegram_topics.get_telegram_topic_binding
+    is_telegram_session_linked_to_topic = telegram_topics.is_telegram_session_linked_to_topic
+    list_unlinked_telegram_sessions_for_user = (
+        telegram_topics.list_unlinked_telegram_sessions_for_user
+    )

@@ -98,8 +98,8 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.gateway",
         "bots: session keys, reset policies, routing, transcript files",
-        """message_source session_keys reset_policy file_lock routing_file before_reset
-        open_sessions title_command transcript_files transcript_repair router""",
+        """message_source whatsapp_aliases session_keys reset_policy file_lock routing_file
+        before_reset open_sessions title_command transcript_files transcript_repair router""",
     ),
     _row(
         "hermes_store.upkeep",
@@ -107,11 +107,14 @@ HOUSE: tuple[Row, ...] = (
         """statistics insights prune_filter prune_plan prune_by_age optimize auto_prune doctor
         repair api""",
     ),
+    _row("hermes_store", "`Store` holds the parts", "store"),
     _row(
-        "hermes_store",
-        "`Store` holds the parts; `SessionDB` translates Hermes Agent's names",
-        "store sessiondb",
+        "hermes_store.hermes_state",
+        "the names of Hermes Agent: its module, its errors, its tool session_search, more methods",
+        """sqlite3_errors session_search holds_store token_counts handoff telegram_topics
+        self_repair""",
     ),
+    _row("hermes_store", "`SessionDB` translates Hermes Agent's names", "sessiondb"),
     _row(
         "hermes_tui",
         "how to open the screens, and every action with its keys",

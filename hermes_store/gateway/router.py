@@ -164,13 +164,14 @@ class SessionRouter:
             group_sessions_per_user=self._config.group_sessions_per_user,
             thread_sessions_per_user=self._config.thread_sessions_per_user,
             agent=self._agent,
+            home=self._db.path.parent,
         )
 
     # -- a conversation that continues -----------------------------------------------------
 
     def _going_on(self, source: MessageSource, key: SessionKey, now: float) -> Routed | None:
         """Return the session if nothing needs to change, without taking a lock."""
-        route = self._routes.get(str(key), key.as_hermes_writes_it)
+        route = self._routes.get(str(key))
         if route is None or before_reset.was_made(route) or not self._is_fresh(route, source, now):
             return None
         with self._db.read() as tx:
@@ -191,12 +192,12 @@ class SessionRouter:
         self, entries: dict[str, Route], source: MessageSource, key: SessionKey, now: float
     ) -> Routed | _Ending:
         """Find the session for a message and update the entries to match."""
-        names = (str(key), key.as_hermes_writes_it)
-        route = next((entries[name] for name in names if name in entries), None)
-        name = route.key if route else str(key)
+        name = str(key)
+        older = entries.pop(key.with_escapes, None) if key.with_escapes != name else None
+        route = entries.get(name) or (older and older.renamed(name))
         with self._db.write() as tx:
             session = open_sessions.usable(tx, route.session_id) if route else None
-            session = session or open_sessions.find(tx, source.platform, *names)
+            session = session or open_sessions.find(tx, source.platform, name, key.with_escapes)
             if session is None:
                 left = route.session_id if route else None
                 session = open_sessions.begin(
@@ -293,8 +294,8 @@ class SessionRouter:
     def _title(self, source: MessageSource, key: SessionKey, wanted: str, now: float) -> Routed:
         """Show or set a title; without a current conversation, queue it for the next."""
         with self._lock:
-            route = self._routes.get(str(key), key.as_hermes_writes_it)
-        name = route.key if route else str(key)
+            route = self._routes.get(str(key), key.with_escapes)
+        name = str(key)
         with self._db.write() as tx:
             session = open_sessions.usable(tx, route.session_id) if route else None
             session = session or open_sessions.find(tx, source.platform, name)

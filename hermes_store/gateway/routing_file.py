@@ -14,7 +14,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -74,6 +74,10 @@ class Route:
         if moment is None or not fields["session_id"]:
             return None
         return cls(key, fields["session_id"], moment, fields)
+
+    def renamed(self, key: str) -> Route:
+        """Return the entry under another key."""
+        return replace(self, key=key, fields={**self.fields, "session_key": key})
 
     def changed(self, now: float, **more: Any) -> Route:
         """Return the entry updated now with some fields; None removes a field."""

@@ -1,25 +1,30 @@
 """Session keys: the name that all messages of one conversation share.
 
 A key is `agent:main:<platform>:<chat type>`, followed by the ids of chat, thread and user that
-distinguish conversations. It is byte for byte what Hermes Agent writes, except that a colon
-inside an id is written %3A, so that every key can be parsed.
+distinguish conversations. It is byte for byte what Hermes Agent writes.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
+from hermes_store.config import paths
 from hermes_store.errors import InvalidInput
+from hermes_store.gateway import whatsapp_aliases
 from hermes_store.gateway.message_source import ChatType, MessageSource
 
 PREFIX = "agent"
 MAIN = "main"
+_WHATSAPP = "whatsapp"
 
-# A percent sign is escaped only where it looks like an escape, so "100%" is unchanged.
+# Matrix ids hold colons, but begin with a sign that tells what they name.
+_MATRIX = "matrix"
+_MATRIX_SIGNS = ("!", "@", "#", "$")
+
+# Earlier versions wrote a colon inside an id as %3A, and a percent sign that looked like an escape.
 _TO_ESCAPE = re.compile(r":|%(?=25|3A)")
-_ESCAPED = re.compile(r"%(25|3A)")
-_CHARACTERS = {"25": "%", "3A": ":"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +40,13 @@ class SessionKey:
     """The profile that the bot runs in."""
 
     def __str__(self) -> str:
-        parts = (self.agent, self.platform, self.chat_type, *self.ids)
-        return ":".join((PREFIX, *(_escape(part) for part in parts)))
+        return ":".join((PREFIX, self.agent, self.platform, self.chat_type, *self.ids))
 
     @property
-    def as_hermes_writes_it(self) -> str:
-        """The key without escapes, as Hermes Agent writes ids with colons."""
-        return ":".join((PREFIX, self.agent, self.platform, self.chat_type, *self.ids))
+    def with_escapes(self) -> str:
+        """The key as earlier versions of this store wrote ids with colons."""
+        parts = (self.agent, self.platform, self.chat_type, *self.ids)
+        return ":".join((PREFIX, *(_escape(part) for part in parts)))
 
 
 def key_of(
@@ -50,21 +55,27 @@ def key_of(
     group_sessions_per_user: bool = True,
     thread_sessions_per_user: bool = False,
     agent: str = MAIN,
+    home: Path | None = None,
 ) -> SessionKey:
     """Return the key of the conversation that a message belongs to.
 
     A direct chat is one conversation. In groups and channels each user has their own, if the
-    platform tells who is speaking; a thread is shared. The settings change that.
+    platform tells who is speaking; a thread is shared. The settings change that. `home`, by
+    default $HERMES_HOME, holds the files that tell who is who on WhatsApp.
     """
-    person = source.participant
+    chat, person = source.chat_id, source.participant
+    if source.platform == _WHATSAPP:
+        folder = home or paths.hermes_home()
+        if chat and source.chat_type == ChatType.DM:
+            chat = whatsapp_aliases.canonical(chat, folder)
+        person = (whatsapp_aliases.canonical(person, folder) or person) if person else None
     ids: tuple[str | None, ...]
     if source.chat_type == ChatType.DM:
         # Without a chat id, the user id at least keeps conversations of different users apart.
-        ids = (_canonical(source, source.chat_id or person), source.thread_id)
+        ids = (chat or person, source.thread_id)
     else:
         apart = group_sessions_per_user and (thread_sessions_per_user or not source.thread_id)
-        person = _canonical(source, person) if apart else None
-        ids = (source.chat_id, source.thread_id, person)
+        ids = (chat, source.thread_id, person if apart else None)
     return SessionKey(source.platform, str(source.chat_type), tuple(filter(None, ids)), agent)
 
 
@@ -74,6 +85,7 @@ def build(
     group_sessions_per_user: bool = True,
     thread_sessions_per_user: bool = False,
     agent: str = MAIN,
+    home: Path | None = None,
 ) -> str:
     """Return the text of the key of a conversation; see `key_of`."""
     return str(
@@ -82,30 +94,36 @@ def build(
             group_sessions_per_user=group_sessions_per_user,
             thread_sessions_per_user=thread_sessions_per_user,
             agent=agent,
+            home=home,
         )
     )
 
 
 def parse(text: str) -> SessionKey:
-    """Parse a key; InvalidInput if it is not one."""
+    """Parse a key; InvalidInput if it is not one.
+
+    Ids of Matrix are put together again. On other platforms, an id with a colon comes out in
+    pieces: the text does not say where it ends.
+    """
     prefix, *parts = text.split(":")
     if prefix != PREFIX or len(parts) < 3 or not all(parts[:3]):
         raise InvalidInput(f"'{text}' is not a session key. Example: agent:main:telegram:dm:12345.")
-    agent, platform, chat_type, *ids = (_unescape(part) for part in parts)
+    agent, platform, chat_type, *ids = parts
+    if platform == _MATRIX:
+        ids = _joined(ids)
     return SessionKey(platform, chat_type, tuple(ids), agent)
+
+
+def _joined(pieces: list[str]) -> list[str]:
+    """Put ids of Matrix together: each begins with a sign, and the server follows a colon."""
+    ids: list[str] = []
+    for piece in pieces:
+        if ids and ids[-1].startswith(_MATRIX_SIGNS) and not piece.startswith(_MATRIX_SIGNS):
+            ids[-1] += f":{piece}"
+        else:
+            ids.append(piece)
+    return ids
 
 
 def _escape(part: str) -> str:
     return _TO_ESCAPE.sub(lambda found: "%3A" if found[0] == ":" else "%25", part)
-
-
-def _unescape(part: str) -> str:
-    return _ESCAPED.sub(lambda found: _CHARACTERS[found[1]], part)
-
-
-def _canonical(source: MessageSource, person: str | None) -> str | None:
-    """Return the bare number of a WhatsApp id, which may come with +, @server or :device."""
-    if person is None or source.platform != "whatsapp":
-        return person
-    bare = re.split("[:@]", person.strip().removeprefix("+"), maxsplit=1)[0]
-    return bare or person

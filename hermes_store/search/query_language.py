@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from hermes_store.records.search import Diagnostic, Severity, Span
@@ -51,8 +52,8 @@ class _Token:
     negated: bool = False
 
 
-def parse(text: str) -> Query:
-    """Parse a search text; every string is valid."""
+def parse(text: str, fields: Collection[str] = tuple(FIELDS)) -> Query:
+    """Parse a search text; every string is valid. With no `fields`, all of it is text."""
     notes: list[Diagnostic] = []
     if len(text) > MAX_LENGTH:
         notes.append(
@@ -62,7 +63,7 @@ def parse(text: str) -> Query:
                 Severity.PROBLEM,
             )
         )
-    tokens = _tokens(text[:MAX_LENGTH], notes)
+    tokens = _tokens(text[:MAX_LENGTH], fields, notes)
     tokens, sort = _take_sort(tokens, notes)
     tokens = _drop_noise(tokens, notes)
     root = _Parser(tokens, notes).parse()
@@ -72,7 +73,7 @@ def parse(text: str) -> Query:
 # -- tokens ------------------------------------------------------------------------------------
 
 
-def _tokens(text: str, notes: list[Diagnostic]) -> list[_Token]:
+def _tokens(text: str, fields: Collection[str], notes: list[Diagnostic]) -> list[_Token]:
     tokens: list[_Token] = []
     position, depth = 0, 0
     while position < len(text):
@@ -88,17 +89,19 @@ def _tokens(text: str, notes: list[Diagnostic]) -> list[_Token]:
             tokens.append(_Token(")", Span(position, position + 1)))
             position, depth = position + 1, depth - 1
         else:
-            token = _token_at(text, position, depth, notes)
+            token = _token_at(text, position, depth, fields, notes)
             tokens.append(token)
             position = token.span.end
     return tokens
 
 
-def _token_at(text: str, start: int, depth: int, notes: list[Diagnostic]) -> _Token:
+def _token_at(
+    text: str, start: int, depth: int, fields: Collection[str], notes: list[Diagnostic]
+) -> _Token:
     found = _FIELD.match(text, start)
-    if found is not None:
+    if found is not None and fields:
         name = found[2].lower()
-        if name in FIELDS:
+        if name in fields:
             value, end, _, _ = _value_at(text, found.end(), depth, notes)
             span = Span(start, end)
             return _Token("field", span, value, name=name, negated=found[1] == "-")
@@ -175,9 +178,9 @@ def _take_sort(tokens: list[_Token], notes: list[Diagnostic]) -> tuple[list[_Tok
 def _drop_noise(tokens: list[_Token], notes: list[Diagnostic]) -> list[_Token]:
     """Drop punctuation between words, and excess terms."""
     words = [t for t in tokens if t.kind == "text" and _MEANINGFUL.search(t.value)]
-    kept = []
+    kept: list[_Token] = []
     terms = 0
-    for token in tokens:
+    for place, token in enumerate(tokens):
         terms += token.kind in ("text", "field")
         if token.kind == "text" and not token.quoted and not token.value.strip('"'):
             continue
@@ -194,11 +197,29 @@ def _drop_noise(tokens: list[_Token], notes: list[Diagnostic]) -> list[_Token]:
                     Severity.PROBLEM,
                 )
             )
-            break
+            return _closed(kept, tokens[place:])
         elif token.kind == "text" and not token.value:
             continue
         else:
             kept.append(token)
+    return kept
+
+
+def _closed(kept: list[_Token], dropped: list[_Token]) -> list[_Token]:
+    """Return the terms that fit, with the parentheses that close their groups further on.
+
+    Operators and groups whose terms were all dropped go, too: nothing is wrong with them.
+    """
+    kept, opened = list(kept), 0
+    while kept and kept[-1].kind in ("and", "or", "not", "("):
+        opened += kept.pop().kind == "("
+    for token in dropped:
+        opened += token.kind == "("
+        if token.kind == ")":
+            if opened:
+                opened -= 1
+            else:
+                kept.append(token)
     return kept
 
 

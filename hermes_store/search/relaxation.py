@@ -40,8 +40,8 @@ def ladder(
     frequency: Callable[[str], int],
 ) -> Iterator[Relaxed]:
     """Yield ever wider trees. `frequency` returns how many messages have a word."""
-    plain = _map_texts(root, lambda text: _without_signs(text, tokenize))
-    if plain is not None and plain != root:
+    plain = without_signs(root, tokenize)
+    if plain is not None:
         alone = Relaxation("signs", "No match with this punctuation; showing the words alone.")
         yield Relaxed(plain, alone)
         root = plain
@@ -55,6 +55,12 @@ def ladder(
             yield spelled
             root = spelled.root
     yield from _fewer(root, frequency)
+
+
+def without_signs(root: Node, tokenize: Tokenize) -> Node | None:
+    """Return a tree that ignores punctuation around words; None if there is none to ignore."""
+    plain = _map_texts(root, lambda text: _without_signs(text, tokenize))
+    return None if plain == root else plain
 
 
 def _map_texts(node: Node, change: Callable[[Text], Node | None]) -> Node | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hermes_store.engines.sqlite.side_word_index import SideIndex
+from hermes_store.engines.sqlite.tokenizer import Tokenize, tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records import message_content as contents
 from hermes_store.records.search import Hit
@@ -15,6 +16,8 @@ from hermes_store.records.sources import all_spellings
 from hermes_store.search import query_language, ranking
 from hermes_store.search.cancellation import Stop
 from hermes_store.search.field_conditions import Condition, MarkSource
+from hermes_store.search.query_tree import Node
+from hermes_store.search.relaxation import without_signs
 from hermes_store.search.run_plan import Search
 from hermes_store.sessions.messages import findable
 
@@ -50,19 +53,32 @@ def search_messages(
         extra.append(_within("s.source", "NOT IN", all_spellings(exclude_sources)))
     if role_filter:
         extra.append(_within("m.role", "IN", role_filter))
-    # Special characters of FTS5 are dropped, as documented, but only if nothing matches them:
-    # f(x) can be found, and hello) finds hello.
-    for text in dict.fromkeys((query, _SPECIAL.sub(" ", query))):
-        root = query_language.parse(_LEADING_OPERATOR.sub("", text)).root
-        if root is None:
-            continue
+    for root in _readings(query, tokenizer(tx.connection)):
         stop = Stop(seconds=SCAN_SECONDS)
         search = Search(tx, root, index=index, marks=marks, extra=extra, stop=stop)
+        if search.diagnostics:
+            continue  # "on:fire" is not about a day
         hits = ranking.best(search, limit=limit, offset=offset)
         if hits or (offset and ranking.best(search, limit=1)):
             context = _contexts(tx, hits)
             return [_result(hit, context[hit.message_id]) for hit in hits]
     return []
+
+
+def _readings(query: str, tokenize: Tokenize) -> Iterator[Node]:
+    """Yield what a query may mean; the first reading with a match counts.
+
+    Special characters of FTS5 are dropped, as documented, but only if nothing matches them: f(x)
+    can be found, and hello) finds hello. The same goes for what looks like a field, such as
+    "on:fire", and for punctuation: "TODO: fix" prefers the colon, but does not need it.
+    """
+    spelled = [_LEADING_OPERATOR.sub("", each) for each in (query, _SPECIAL.sub(" ", query))]
+    parsed = [query_language.parse(text).root for text in spelled]
+    parsed += [query_language.parse(text, fields=()).root for text in spelled]
+    roots = [root for root in dict.fromkeys(parsed) if root is not None]
+    yield from roots
+    if roots and (plain := without_signs(roots[-1], tokenize)) is not None:
+        yield plain
 
 
 def _result(hit: Hit, context: list[dict[str, Any]]) -> dict[str, Any]:

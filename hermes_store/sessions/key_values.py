@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.errors import DatabaseError
+
+TABLE = "state_meta"
 
 
 def get(tx: Transaction, key: str) -> str | None:
     """Return the value of a key, or None."""
-    if "state_meta" not in tx.caps.tables:
+    if TABLE not in tx.caps.tables:
         return None  # an older database, opened read-only
     value: str | None = tx.value("SELECT value FROM state_meta WHERE key = ?", (key,))
     return value
@@ -15,6 +18,11 @@ def get(tx: Transaction, key: str) -> str | None:
 
 def put(tx: Transaction, key: str, value: str) -> None:
     """Store a value under a key."""
+    if TABLE not in tx.caps.tables:
+        raise DatabaseError(
+            f"This database of a newer Hermes Agent has lost its table {TABLE}, so nothing can be "
+            "noted in it. Start that Hermes Agent once; it creates the table again."
+        )
     tx.run(
         "INSERT INTO state_meta(key, value) VALUES (?, ?) "
         "ON CONFLICT(key) DO UPDATE SET value = excluded.value",
@@ -24,4 +32,5 @@ def put(tx: Transaction, key: str, value: str) -> None:
 
 def forget(tx: Transaction, key: str) -> None:
     """Remove a key, if it exists."""
-    tx.run("DELETE FROM state_meta WHERE key = ?", (key,))
+    if TABLE in tx.caps.tables:
+        tx.run("DELETE FROM state_meta WHERE key = ?", (key,))

@@ -18,7 +18,7 @@ from hermes_store.errors import InvalidInput, SessionInUse, SessionNotFound
 from hermes_store.records import message_content as contents
 from hermes_store.records import tool_calls
 from hermes_store.records.message import Message
-from hermes_store.sessions import lineage
+from hermes_store.sessions import lineage, session_rows
 
 SAID = (
     "role",
@@ -75,6 +75,8 @@ def _insert(tx: Transaction, session_id: str, message: Mapping[str, Any], moment
     try:
         return tx.insert(_INSERT, [made[n] if n in made else message.get(n) for n in _COLUMNS])
     except apsw.ConstraintError:
+        if session_rows.exists(tx, session_id):
+            raise
         raise SessionNotFound(session_id) from None
 
 

@@ -194,7 +194,9 @@ def create(
             ),
         )
     except apsw.ConstraintError:
-        raise SessionNotFound(str(parent_session_id)) from None
+        if parent_session_id is None or exists(tx, parent_session_id):
+            raise
+        raise SessionNotFound(parent_session_id) from None
     return added > 0
 
 

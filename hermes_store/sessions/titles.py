@@ -73,7 +73,11 @@ def assign(tx: Transaction, session_id: str, title: str | None) -> bool:
     try:
         return tx.run("UPDATE sessions SET title = ? WHERE id = ?", (clean, session_id)) > 0
     except apsw.ConstraintError:
-        raise TitleTaken(str(clean), holder_of(tx, str(clean)) or "another session") from None
+        # Another program's trigger may forbid the change, too; then its reason is the message.
+        holder = None if clean is None else holder_of(tx, clean)
+        if clean is None or holder is None:
+            raise
+        raise TitleTaken(clean, holder) from None
 
 
 def holder_of(tx: Transaction, title: str) -> str | None:

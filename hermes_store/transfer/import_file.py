@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.errors import BadFile, DatabaseError, StoreError
+from hermes_store.errors import BadFile, ConstraintViolated, DatabaseError, StoreError
 from hermes_store.records.transfer import Imported, ImportPlan, ImportReport, Kind, Outcome, Planned
 from hermes_store.sessions import messages
 from hermes_store.transfer import parse_import, write_imported_session
@@ -176,7 +176,8 @@ def _write_one(db: Database, lines: Lines, planned: Planned, kind: Kind, keep: b
         reason = str(refusal)
     except StoreError as error:
         # A locked or full database affects all sessions, a refused row only this one.
-        if isinstance(error, DatabaseError) and type(error) is not DatabaseError:
+        own = isinstance(error, ConstraintViolated) or type(error) is DatabaseError
+        if isinstance(error, DatabaseError) and not own:
             raise
         reason = str(error)
     return Imported(Outcome.SKIPPED, planned.line, planned.session_id, note=reason)

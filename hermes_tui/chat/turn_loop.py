@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hermes_store.config.settings import Config
-from hermes_store.errors import InvalidInput, StoreError
+from hermes_store.errors import InvalidInput
+from hermes_store.hermes_state import session_search
 from hermes_store.records.message_content import readable
 from hermes_store.records.session import Session
-from hermes_store.search.recall import recall
 from hermes_store.sessions.session_rows import new_session_id
 from hermes_store.store import Store
 from hermes_tui.chat.errors import ChatError
@@ -158,7 +158,7 @@ class Conversation:
     def _answered(self, listener: Listener, stopped: Stopped) -> Reply:
         for round_ in range(MAX_ROUNDS):
             # The last round offers no tools, so it must end in an answer.
-            tools = () if round_ == MAX_ROUNDS - 1 else (recall.TOOL,)
+            tools = () if round_ == MAX_ROUNDS - 1 else (session_search.TOOL,)
             try:
                 reply = self.provider.stream(
                     self._sent(), tools=tools, on_delta=listener.piece, cancelled=stopped
@@ -187,27 +187,25 @@ class Conversation:
         self._keep(message, listener)
 
     def _looked_up(self, call: ToolCall, listener: Listener) -> Mapping[str, Any]:
-        if call.name != recall.TOOL_NAME:
-            return {"error": f"There is no tool named {call.name}."}
+        if call.name != session_search.NAME:
+            return session_search.failed(f"There is no tool named {call.name}.")
         try:
             wanted = json.loads(call.arguments or "{}")
-            question = str(wanted["query"])
-        except (ValueError, KeyError, TypeError):
-            return {"error": "The arguments are not JSON with a query."}
-        listener.looking_up(question)
+        except ValueError:
+            wanted = None
+        if not isinstance(wanted, dict):
+            return session_search.failed("The arguments are not a JSON object.")
+        if query := session_search.query_of(wanted):
+            listener.looking_up(query)
         from hermes_tui.chat.summaries import summariser_of
 
-        try:
-            found = self.store.recall.about(
-                question,
-                limit=_number(wanted.get("limit"), 3),
-                current_session_id=self.session_id,
-                summarise=summariser_of(self.provider),
-                now=self._clock(),
-            )
-        except StoreError as error:
-            return {"error": str(error)}
-        return recall.as_tool_result(found)
+        return session_search.session_search(
+            self.store,
+            wanted,
+            current_session_id=self.session_id,
+            summarise=summariser_of(self.provider),
+            now=self._clock(),
+        )
 
     # -- history ---------------------------------------------------------------------------
 
@@ -220,7 +218,7 @@ class Conversation:
 
     def _sent(self) -> list[dict[str, Any]]:
         said = paired(self.history())
-        return [{"role": "system", "content": f"{PROMPT}\n\n{recall.GUIDANCE}"}, *said]
+        return [{"role": "system", "content": f"{PROMPT}\n\n{session_search.GUIDANCE}"}, *said]
 
     def _keep_reply(self, reply: Reply, listener: Listener, reason: str | None) -> None:
         """Save an answer; of an incomplete one, only its readable text."""
@@ -344,10 +342,6 @@ class Conversation:
         """End the session, if a message was sent in it here."""
         if self.session_id is not None and self._spoken:
             self.store.sessions.end(self.session_id, reason)
-
-
-def _number(value: Any, default: int) -> int:
-    return value if isinstance(value, int) and 0 < value <= 10 else default
 
 
 def _plain(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -122,10 +122,9 @@ def test_looking_something_up(db: SessionDB, path: Path) -> None:
     assert asked["function"] == {"name": "session_search", "arguments": '{"query": "quokka"}'}
     assert (found["role"], found["tool_name"]) == ("tool", "session_search")
     assert found["tool_call_id"] == asked["id"]
-    [old] = json.loads(found["content"])["sessions"]
+    [old] = json.loads(found["content"])["results"]
     assert old["session_id"] == "old"
     assert old["summary"] == "- [user] The quokka lives on Rottnest island"
-    assert "excerpt" not in old
     assert "**Quokkas**" in told["content"]
     assert session.tool_call_count == 1
     assert all(is_valid(request["messages"]) for request in requests)
@@ -143,7 +142,7 @@ def test_every_request_of_a_turn_counts(path: Path) -> None:
 
 def test_what_goes_wrong_with_a_tool_is_told_to_the_model(path: Path) -> None:
     calls = [("no_such_tool", '{"query": "x"}'), ("session_search", "[1, 2]"),
-             ("session_search", "not json"), ("session_search", '{"query": "  "}')]  # fmt: skip
+             ("session_search", "not json"), ("session_search", "null")]  # fmt: skip
     fragments = [
         {"index": place, "id": f"c{place}", "function": {"name": name, "arguments": arguments}}
         for place, (name, arguments) in enumerate(calls)
@@ -153,9 +152,34 @@ def test_what_goes_wrong_with_a_tool_is_told_to_the_model(path: Path) -> None:
         chat.tell("hello")
         answers = [json.loads(row["content"]) for row in chat.rows() if row["role"] == "tool"]
         assert is_valid(asked_by_chat(server)[-1]["messages"])
-    assert [set(answer) for answer in answers] == [{"error"}] * 4
+    assert [set(answer) for answer in answers] == [{"success", "error"}] * 4
+    assert not any(answer["success"] for answer in answers)
     assert "no_such_tool" in answers[0]["error"]
-    assert "has nothing to search for" in answers[3]["error"]
+    assert "not a JSON object" in answers[3]["error"]
+
+
+def test_what_a_model_asks_for_is_what_it_gets(db: SessionDB, path: Path) -> None:
+    """The roles and the number of conversations, also as text, and the recent ones."""
+    for number in range(7):
+        add(db, f"old{number}", "about quokkas", at=START - 100 + number, ended=START)
+    db.append_message("old3", "assistant", "quokkas smile")
+    asked = [{"query": "quokkas", "limit": "50"}, {"query": "quokkas", "role_filter": "assistant"},
+             {"query": None, "limit": "2"}, {}]  # fmt: skip
+    fragments = [
+        {"index": place, "id": f"c{place}",
+         "function": {"name": "session_search", "arguments": json.dumps(arguments)}}
+        for place, arguments in enumerate(asked)
+    ]  # fmt: skip
+    asking = sends(chunk({"tool_calls": fragments}, "tool_calls"))
+    with TroubleServer(asking, times=1) as server, talk(path, server) as chat:
+        ears = chat.tell("hello")
+        many, said, two, recent = [
+            json.loads(row["content"]) for row in chat.rows() if row["role"] == "tool"
+        ]
+    assert ears.questions == ["quokkas", "quokkas"]
+    assert many["count"] == 5
+    assert [each["session_id"] for each in said["results"]] == ["old3"]
+    assert (two["mode"], two["count"], recent["count"]) == ("recent", 2, 3)
 
 
 def test_a_model_that_only_asks_for_tools_comes_to_an_end(path: Path) -> None:
@@ -176,7 +200,7 @@ def test_its_own_lineage_is_not_looked_through(db: SessionDB, path: Path) -> Non
     with DemoServer(delay=0) as server, talk(path, server, "two") as chat:
         chat.tell("What did we say earlier about wombats?")
         [found] = [json.loads(row["content"]) for row in chat.rows() if row["role"] == "tool"]
-    assert [session["session_id"] for session in found["sessions"]] == ["other"]
+    assert [session["session_id"] for session in found["results"]] == ["other"]
 
 
 # -- answers that do not come to their end -----------------------------------------------------

@@ -127,7 +127,7 @@ def test_rename_changes_the_database(place: Home, browse: Browse) -> None:
     terminal.send("ctrl+r")
     terminal.wait_for("Rename", "14 of 100 characters")
     terminal.type("Numbats")
-    terminal.wait_for("7 of 100 characters", "belongs to session", NUMBAT)
+    terminal.wait_for("7 of 100 characters", "in use by session", NUMBAT)
     terminal.type(" and quokkas")
     terminal.wait_for("19 of 100 characters")
     terminal.send("enter")

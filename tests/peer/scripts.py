@@ -67,7 +67,8 @@ class Writer:
         """Return a script of that many steps; the last ones look at everything."""
         makers = [self._create] * 4 + [self._append] * 8 + [self._end] * 3 + [
             self._reopen, self._replace, self._title, self._title, self._usage, self._delete,
-            self._prompt, self._meta, self._ensure,
+            self._prompt, self._meta, self._ensure, self._handoff, self._handoff, self._topic,
+            self._topic, self._own_repair,
         ] + [self._ask] * 9  # fmt: skip
         steps = [self._draw.choice(makers)() for _ in range(length)]
         return steps + self._look_at_everything()
@@ -145,6 +146,39 @@ class Writer:
     def _meta(self) -> Step:
         key = self._draw.choice("ab")
         return self._draw.choice([["set_meta", [key, self._text()], {}], ["get_meta", [key], {}]])
+
+    def _handoff(self) -> Step:
+        who = self._id()
+        return self._draw.choice([
+            ["request_handoff", [who, "telegram"], {}],
+            ["request_handoff", [who, "slack"], {}],
+            ["claim_handoff", [who], {}],
+            ["complete_handoff", [who], {}],
+            ["fail_handoff", [who, "why " * 200], {}],
+            ["get_handoff_state", [who], {}],
+            ["list_pending_handoffs", [], {}],
+        ])  # fmt: skip
+
+    def _topic(self) -> Step:
+        who, draw = self._id(), self._draw
+        user, chat, thread = draw.choice(["u", "v"]), draw.choice("12"), draw.choice("34")
+        topic = {"chat_id": chat, "thread_id": thread}
+        person = {"chat_id": chat, "user_id": user}
+        bound = topic | {"user_id": user, "session_key": "a key", "session_id": who}
+        return draw.choice([
+            ["enable_telegram_topic_mode", [], person | {"has_topics_enabled": True}],
+            ["disable_telegram_topic_mode", [], {"chat_id": chat, "clear_bindings": user == "u"}],
+            ["is_telegram_topic_mode_enabled", [], person],
+            ["bind_telegram_topic", [], bound],
+            ["bind_telegram_topic", [], bound],
+            ["get_telegram_topic_binding", [], topic],
+            ["is_telegram_session_linked_to_topic", [], {"session_id": who}],
+            ["list_unlinked_telegram_sessions_for_user", [], person],
+        ])  # fmt: skip
+
+    def _own_repair(self) -> Step:
+        return [self._draw.choice(["finalize_orphaned_compression_sessions",
+                                   "prune_empty_ghost_sessions"]), [], {}]  # fmt: skip
 
     def _usage(self) -> Step:
         options = {

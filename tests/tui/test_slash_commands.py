@@ -85,7 +85,7 @@ def test_a_taken_title_is_refused_like_in_renaming(path: Path, server: DemoServe
 
     async def script(pilot: Pilot[Any]) -> None:
         await say(pilot, "/title an old chat")
-        assert f"belongs to session {OLD}" in note(pilot)
+        assert f"in use by session {OLD}" in note(pilot)
 
     drive(chat_app(path, server), script)
 

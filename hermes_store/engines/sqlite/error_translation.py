@@ -49,7 +49,7 @@ def translate(error: apsw.Error, path: Path) -> errors.DatabaseError:
                 f"({error}), so messages cannot be added or removed here. Reading works."
             )
         case apsw.ConstraintError():
-            return errors.DatabaseError(
+            return errors.ConstraintViolated(
                 f"{path} refused the change ({error}). Nothing was written."
             )
         case _:

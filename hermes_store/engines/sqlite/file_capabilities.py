@@ -44,7 +44,6 @@ def version(con: apsw.Connection) -> int:
 def probe(con: apsw.Connection) -> Capabilities:
     """Probe a database; costs a handful of reads of its schema."""
     tables = stored(con, "table")
-    floor = fulltext.floor(con) if "state_meta" in tables else None
     found = version(con)
     return Capabilities(
         version=found,
@@ -55,5 +54,5 @@ def probe(con: apsw.Connection) -> Capabilities:
         words=_layout(tables, fulltext.WORDS),
         trigram=_layout(tables, fulltext.TRIGRAM),
         activity=session_activity_table.is_intact(con),
-        rebuild_floor=floor,
+        rebuild_floor=fulltext.floor(con),
     )

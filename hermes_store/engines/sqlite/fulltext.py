@@ -206,6 +206,8 @@ def is_intact(con: apsw.Connection) -> bool:
 
 def floor(con: apsw.Connection) -> int | None:
     """Return the lowest indexed message id of a rebuild in progress, or None."""
+    if "state_meta" not in stored(con, "table"):
+        return None
     value = con.execute("SELECT value FROM state_meta WHERE key = ?", (FLOOR_KEY,)).get
     return None if value is None else int(value)
 

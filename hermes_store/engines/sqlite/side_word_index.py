@@ -90,6 +90,8 @@ class SideIndex:
 
     def covered(self, tx: Transaction) -> int | None:
         """Return the highest message id that the list covers; None without a usable list."""
+        if "sqlite_sequence" not in tx.caps.tables:
+            return None  # ids are not assigned once, so a new message may have the id of an old one
         with self._lock:
             con = self._open()
             if con is None:

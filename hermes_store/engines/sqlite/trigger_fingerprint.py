@@ -37,6 +37,8 @@ def is_ours(con: apsw.Connection, what: str, declared: dict[str, str]) -> bool:
         return False
     if all(found[name] == sql for name, sql in declared.items()):
         return True
+    if "state_meta" not in stored(con, "table"):
+        return False  # the fingerprint is gone
     left = con.execute("SELECT value FROM state_meta WHERE key = ?", (_KEY.format(what=what),)).get
     return left is not None and left == _digest(con, declared)
 

@@ -27,6 +27,7 @@ class Recall:
         current_session_id: str | None = None,
         summarise: Summarise | None = None,
         role_filter: Sequence[str] | str | None = None,
+        exclude_sources: Sequence[str] = (),
         now: float,
     ) -> Recalled:
         """Return the earlier conversations relevant to a question, the most relevant first."""
@@ -39,5 +40,6 @@ class Recall:
             current_session_id=current_session_id,
             summarise=summarise,
             role_filter=role_filter,
+            exclude_sources=exclude_sources,
             now=now,
         )

@@ -15,6 +15,7 @@ from hermes_store.engines.sqlite.side_word_index import SideIndex
 from hermes_store.engines.sqlite.tokenizer import tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.recall import RecalledSession
+from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.search import Order, Relaxation
 from hermes_store.records.session import Session
 from hermes_store.search import grouping, ranking
@@ -66,18 +67,23 @@ class Seeker:
         tx: Transaction,
         index: SideIndex,
         skipped: Sequence[str],
+        *,
         roles: Sequence[str],
+        exclude_sources: Sequence[str],
         now: float,
     ) -> None:
         self._tx = tx
         self._index = index
         self._skipped = skipped
         self._roles = roles
+        self._exclude_sources = exclude_sources
         self._now = now
         self.stop = Stop(seconds=SECONDS)
 
     def _search(self, tree: Node, *conditions: Condition, texts: bool = False) -> Search:
         spoken = [_within("m.role", self._roles)] if self._roles else []
+        if self._exclude_sources:
+            spoken.append(_outside("s.source", self._exclude_sources))
         return Search(
             self._tx,
             tree,
@@ -127,7 +133,7 @@ class Seeker:
             new = [root for root in fresh if root not in found]
             for root in new:
                 best = fresh[root]
-                left_out += lineage.chain(self._tx, root)
+                left_out += lineage.members(self._tx, root)
                 words = self._words(root, best)
                 if words is None or words not in said:
                     found[root] = best
@@ -151,16 +157,36 @@ class Seeker:
         self, tree: Node, left_out: Sequence[str], limit: int, *, first: bool
     ) -> dict[str, Found | None]:
         """Return conversations with their best matches; titles count only in the first pass."""
-        search = self._search(tree, _outside(left_out), texts=True)
+        search = self._search(tree, _outside("s.id", left_out), texts=True)
         titled: tuple[str, ...] = ()
         if first and not self._roles:
             # A message may match with some of the words; a short title must have them all.
             every = And(wanted_texts(tree), tree.span)
             named = grouping.with_matching_title(self._tx, search, limit, every)
-            titled = tuple(root for root in named if root not in self._skipped)
+            titled = tuple(root for root in named if self._may_be_named(root))
         rows = list(islice(ranking.ranked(search, SEEN, weighted=True), SEEN))
-        gathered = grouping.gather(self._tx, rows, titled, Order.RELEVANCE)
-        return {root: members[0] if members else None for root, members in gathered}
+        found: dict[str, Found | None] = {}
+        for root, members in grouping.gather(self._tx, rows, titled, Order.RELEVANCE):
+            home = self._conversation_of(root)
+            if found.get(home) is None:
+                found[home] = members[0] if members else None
+        return found
+
+    def _may_be_named(self, root: str) -> bool:
+        source = session_rows.get(self._tx, root).source
+        return root not in self._skipped and source not in self._exclude_sources
+
+    def _conversation_of(self, root: str) -> str:
+        """Return the first session of the conversation that sent a sub-agent, or the root itself.
+
+        The user knows that conversation and can resume it.
+        """
+        seen: set[str] = set()
+        while root not in seen and lineage.edge_of(self._tx, root) is Edge.AGENT:
+            seen.add(root)
+            parent = session_rows.get(self._tx, root).parent_session_id
+            root = lineage.roots(self._tx, [parent] if parent else []).get(str(parent), root)
+        return root
 
     def _machines(self, roots: Iterable[str]) -> set[str]:
         """Return the conversations without a user."""
@@ -178,18 +204,22 @@ class Seeker:
     def told(self, chosen: Chosen, characters: int) -> RecalledSession:
         """Return a conversation with its relevant part."""
         chain = lineage.chain(self._tx, chosen.root_id)
-        search = self._search(chosen.tree, Condition(f"s.id IN {_LISTED}", (json.dumps(chain),)))
+        heard, found_in = chain, chosen.best.session_id if chosen.best else None
+        if found_in is not None and found_in not in chain:
+            heard = (*chain, *lineage.chain(self._tx, found_in))
+            found_in = self._sender(found_in, chain)
+        search = self._search(chosen.tree, Condition(f"s.id IN {_LISTED}", (json.dumps(heard),)))
         matching = [row.message_id for row in islice(search.found(), MAX_MATCHES)]
         if chosen.best is not None:
             matching.append(chosen.best.message_id)  # the only one if the time was up
-        page = excerpt.Page(self._tx, chain, search.highlighter)
+        page = excerpt.Page(self._tx, heard, search.highlighter)
         places = page.places(matching)
         best = page.places([chosen.best.message_id]) if chosen.best else []
         shown = excerpt.around(page, places, best[0] if best else None, characters)
         root = session_rows.get(self._tx, chosen.root_id)
         tip = session_rows.get(self._tx, lineage.compression_tip(self._tx, chosen.root_id))
         return RecalledSession(
-            session_id=chosen.best.session_id if chosen.best else tip.id,
+            session_id=found_in or tip.id,
             root_id=root.id,
             title=self._title(tip, chain),
             source=root.source,
@@ -205,6 +235,11 @@ class Seeker:
             start_cut=shown.start_cut,
             end_cut=shown.end_cut,
         )
+
+    def _sender(self, session_id: str, chain: Sequence[str]) -> str | None:
+        """Return the session of a conversation that a sub-agent was sent from."""
+        above = reversed(lineage.path_from_root(self._tx, session_id))
+        return next((each for each in above if each in chain), None)
 
     def _title(self, tip: Session, chain: Sequence[str]) -> str | None:
         """Return the newest title of a conversation."""
@@ -222,6 +257,6 @@ def _within(column: str, chosen: Sequence[str]) -> Condition:
     return Condition(f"{column} IN {_LISTED}", (json.dumps(list(chosen)),), session=False)
 
 
-def _outside(session_ids: Sequence[str]) -> Condition:
+def _outside(column: str, left_out: Sequence[str]) -> Condition:
     # Not "session": many sessions remain.
-    return Condition(f"s.id NOT IN {_LISTED}", (json.dumps(list(session_ids)),), session=False)
+    return Condition(f"{column} NOT IN {_LISTED}", (json.dumps(list(left_out)),), session=False)

@@ -18,6 +18,8 @@ from hermes_store.gateway import (
     ResetReason,
     SessionRouter,
     build,
+    key_of,
+    open_sessions,
     previous_session_id,
 )
 from hermes_store.records.session import Session
@@ -287,6 +289,53 @@ def test_keys_of_hermes_with_colons_are_found(
     assert list(json.loads((folder / "sessions.json").read_text())) == [key]
 
 
+def test_keys_of_earlier_versions_are_found_and_renamed(
+    db: SessionDB, router: SessionRouter, folder: Path
+) -> None:
+    room = MessageSource(platform="matrix", chat_type="group", chat_id="!a:b.c", user_id="@u:b.c")
+    key, before = (
+        "agent:main:matrix:group:!a:b.c:@u:b.c",
+        "agent:main:matrix:group:!a%3Ab.c:@u%3Ab.c",
+    )
+    db.store.sessions.start("old", "matrix", started_at=NOON - 5)
+    entry = {"session_key": before, "session_id": "old", "updated_at": "2026-09-21T14:13:00",
+             "their_own": 7}  # fmt: skip
+    folder.mkdir()
+    (folder / "sessions.json").write_text(json.dumps({before: entry}))
+    assert router.incoming(room, "/title mine").reply
+    assert db.get_session_title("old") == "mine"
+    found = router.incoming(room)
+    assert (found.session_id, found.key) == ("old", key)
+    (kept,) = json.loads((folder / "sessions.json").read_text()).items()
+    assert kept[0] == kept[1]["session_key"] == key
+    assert kept[1]["their_own"] == 7
+
+
+def test_keys_of_earlier_versions_are_found_in_the_database(
+    db: SessionDB, router: SessionRouter
+) -> None:
+    room = MessageSource(platform="matrix", chat_type="group", chat_id="!a:b.c", user_id="@u:b.c")
+    before = key_of(room).with_escapes
+    with db.store.database.write() as tx:
+        old = open_sessions.begin(tx, before, room, NOON - 5)
+    assert router.incoming(room).session_id == old.id
+
+
+def test_all_names_of_a_person_on_whatsapp_are_one_key(
+    db: SessionDB, router: SessionRouter, path: Path
+) -> None:
+    """As the files of Hermes Agent's bridge say."""
+    phone = MessageSource(platform="whatsapp", chat_id="4917012345@s.whatsapp.net")
+    other = MessageSource(platform="whatsapp", chat_id="99887766554433:3@lid")
+    assert router.incoming(phone).session_id != router.incoming(other).session_id
+    bridge = path.parent / "whatsapp" / "session"
+    bridge.mkdir(parents=True)
+    (bridge / "lid-mapping-99887766554433_reverse.json").write_text('"4917012345"')
+    (bridge / "lid-mapping-4917012345.json").write_text("99887766554433")
+    assert router.incoming(phone).session_id == router.incoming(other).session_id
+    assert router.incoming(other).key == "agent:main:whatsapp:dm:4917012345"
+
+
 def test_a_file_of_a_newer_hermes_gets_its_columns(tmp_path: Path) -> None:
     newer.make(tmp_path / "state.db")
     with SessionDB(tmp_path / "state.db") as db:
@@ -339,10 +388,10 @@ def test_a_title_is_given_at_once_to_a_session_that_exists(
 def test_titles_that_cannot_be_given_are_answered(db: SessionDB, router: SessionRouter) -> None:
     db.store.sessions.start("other", "cli")
     db.store.sessions.rename("other", "taken")
-    assert "belongs to session other" in titled(router, "/title taken")
+    assert "in use by session other" in titled(router, "/title taken")
     assert "at most 100" in titled(router, "/title " + "x" * 101)
     router.incoming(ALICE)
-    assert "belongs to session other" in titled(router, "/title taken")
+    assert "in use by session other" in titled(router, "/title taken")
     assert db.session_count() == 2
 
 

@@ -155,6 +155,27 @@ def test_too_much_is_cut_and_said() -> None:
     assert [each.severity for each in many.diagnostics] == [Severity.PROBLEM]
 
 
+@pytest.mark.parametrize(
+    ("query", "notes"),
+    [
+        ("({} more)", 1),
+        ("(a OR ({} more (and more) AND still)) OR more", 1),
+        ("{} OR (more OR more)", 1),
+        ("{} OR (", 1),
+        ("({} (more)", 2),
+        ("{} AND NOT more", 1),
+    ],
+)
+def test_what_is_cut_off_is_not_called_wrong(query: str, notes: int) -> None:
+    """Parentheses that are closed beyond the limit, and operators before it."""
+    room = query_language.MAX_TERMS - query.startswith("(a")
+    many = parse(query.format(" ".join(f"w{number}" for number in range(room))) + " more")
+    assert len(many.diagnostics) == notes, many.diagnostics
+    told = {note.message for note in many.diagnostics}
+    assert f"Only the first {query_language.MAX_TERMS} terms are used." in told
+    assert ("The parenthesis is not closed." in told) == (notes == 2)
+
+
 def test_brackets_deeper_than_allowed_lose_no_word() -> None:
     deep = query_language.MAX_DEPTH + 10
     assert said(parse("(" * deep + "one" + ")" * deep + " two").root) == "and(one, two)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from hermes_store.browse import transcript
 from hermes_store.errors import InvalidInput, SummaryError
 from hermes_store.records.recall import Recalled
 from hermes_store.records.relation_to_parent import Edge
-from hermes_store.search.recall import excerpt, recall
+from hermes_store.search.recall import excerpt
 from hermes_store.search.recall.question import understood
 from hermes_store.search.snippets import Highlighter, wanted_texts
 from hermes_store.sessions import messages, session_rows
@@ -100,11 +99,9 @@ def test_a_question_in_chinese(db: SessionDB) -> None:
     assert _ids(_ask(db, "我们之前对docker部署做了什么决定？")) == ["talk"]
 
 
-def test_nothing_found_is_said(db: SessionDB) -> None:
+def test_nothing_may_be_found(db: SessionDB) -> None:
     add(db, "talk", "hello")
-    found = _ask(db, "xyzzy")
-    assert found.sessions == ()
-    assert "other words" in json.dumps(recall.as_tool_result(found))
+    assert _ask(db, "xyzzy").sessions == ()
 
 
 @pytest.mark.parametrize("question", ["", "   "])
@@ -138,18 +135,38 @@ def test_the_lineage_that_asks_is_skipped(db: SessionDB, current: str) -> None:
     add(db, "branch", "docker", at=LONG_AGO + 80, parent="tip", edge=Edge.BRANCH)
     add(db, "other", "docker", at=LONG_AGO + 90)
     assert _ids(_ask(db, "docker", limit=9, current_session_id=current)) == ["other"]
-    assert len(_ask(db, "docker", limit=9, current_session_id="not stored yet").sessions) > 3
+    assert len(_ask(db, "docker", limit=9, current_session_id="not stored yet").sessions) == 3
 
 
 def test_machines_come_last_and_are_not_left_out(db: SessionDB) -> None:
     for source in ("cron", "tool", "subagent"):
         add(db, source, "docker docker docker", source=source, at=LONG_AGO + 50)
-    add(db, "agent", "docker docker", parent="cron", edge=Edge.AGENT, at=LONG_AGO + 60)
     add(db, "person", "a long talk about many things, once about docker " + "and more " * 50)
     found = _ids(_ask(db, "docker", limit=9))
     assert found[0] == "person"
-    assert sorted(found[1:]) == ["agent", "cron", "subagent", "tool"]
+    assert sorted(found[1:]) == ["cron", "subagent", "tool"]
     assert _ids(_ask(db, "docker", limit=1)) == ["person"]
+    found = _ids(_ask(db, "docker", limit=9, exclude_sources=["tool", "cron"]))
+    assert found == ["person", "subagent"]
+
+
+def test_what_a_sub_agent_said_counts_for_the_conversation_that_sent_it(db: SessionDB) -> None:
+    add(db, "root", "hello", ended=LONG_AGO + 50, reason="compression")
+    add(db, "tip", "look into it", at=LONG_AGO + 60, parent="root", title="The research")
+    add(db, "agent", "docker", at=LONG_AGO + 70, parent="tip", edge=Edge.AGENT)
+    add(db, "deep", "docker, too", at=LONG_AGO + 75, parent="agent", edge=Edge.AGENT)
+    add(db, "other", "nothing of interest", at=LONG_AGO + 90)
+    (told,) = _ask(db, "docker", limit=9).sessions
+    assert (told.root_id, told.session_id, told.title) == ("root", "tip", "The research")
+    assert "[user] look into it" in told.window
+    assert "[user] docker" in told.window
+    assert told.matches >= 1
+
+
+def test_a_title_of_an_excluded_source_does_not_count(db: SessionDB) -> None:
+    add(db, "theirs", "hello", source="tool", title="All about docker")
+    assert _ids(_ask(db, "docker")) == ["theirs"]
+    assert _ask(db, "docker", exclude_sources=["tool"]).sessions == ()
 
 
 def test_one_long_conversation_does_not_hide_the_others(db: SessionDB) -> None:
@@ -398,8 +415,6 @@ def test_a_summary_that_fails_costs_only_itself(db: SessionDB, error: Exception)
     assert (told["two"].summary, told["two"].trouble) == (None, str(error))
     assert told["two"].window == "[user] docker in two"
     assert told["three"].summary is None and told["three"].trouble
-    result = recall.as_tool_result(_ask(db, "docker", summarise=summarise))
-    assert {str(error)} < {each.get("trouble") for each in result["sessions"]}
 
 
 def test_a_mistake_in_a_summariser_comes_through(db: SessionDB) -> None:
@@ -421,26 +436,3 @@ def test_the_file_can_be_written_while_a_model_thinks(db: SessionDB) -> None:
 
     assert _ask(db, "docker", summarise=summarise).sessions[0].summary == "done"
     assert db.message_count("talk") == 2
-
-
-# -- for a chat model --------------------------------------------------------------------------
-
-
-def test_the_tool_result_is_json_and_short(db: SessionDB) -> None:
-    add(db, "talk", "x " * 40_000 + "docker" + " y" * 40_000, title="All of it")
-    result = recall.as_tool_result(_ask(db, "docker"))
-    assert json.loads(json.dumps(result)) == result
-    (told,) = result["sessions"]
-    assert told["title"] == "All of it" and told["started"].startswith("2020-09-1")
-    assert "docker" in told["excerpt"] and len(told["excerpt"]) < 8_100
-    assert any("excerpts" in note for note in result["notes"])
-    summed = recall.as_tool_result(_ask(db, "docker", summarise=lambda _q, _t: "short"))
-    assert summed["sessions"][0]["summary"] == "short" and "notes" not in summed
-
-
-def test_the_tool_is_described(db: SessionDB) -> None:
-    function = recall.TOOL["function"]
-    assert function["name"] == recall.TOOL_NAME == "session_search"
-    assert set(function["parameters"]["properties"]) == {"query", "limit", "role_filter"}
-    assert recall.TOOL_NAME in recall.GUIDANCE
-    json.dumps(recall.TOOL)

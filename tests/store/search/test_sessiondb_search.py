@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,6 +57,16 @@ def sessions_of(db: SessionDB, query: str, **more: Any) -> set[str]:
         ("name()", {"snake"}),
         ("(hello", {"hello"}),
         ("hello +{}^", {"hello"}),
+        ("hello: world", {"hello"}),
+        ("Hello, world!", {"hello"}),
+        ("hello; (world).", {"hello"}),
+        ("'hello' world?", {"hello"}),
+        ("“hello world”", {"hello"}),
+        ("`hello` **world**", {"hello"}),
+        ("[hello]… $world", {"hello"}),
+        ("world: hello", {"hello"}),
+        ("note: zymurgy", set()),
+        ("title: hello", set()),
         ("chat-send", {"dash"}),
         ("don't", {"apostrophe"}),
         ("src/main.py", {"path"}),
@@ -198,3 +209,30 @@ def test_content_that_was_stored_as_bytes_is_found(talk: SessionDB) -> None:
         tx.run("UPDATE messages SET content = CAST('stored as bytes' AS BLOB) WHERE id = 3")
     (row,) = talk.search_messages("bytes")
     assert row["snippet"].strip() == "stored as >>>bytes<<<"
+
+
+def test_punctuation_counts_if_any_message_has_it(tmp_path: Path) -> None:
+    with SessionDB(tmp_path / "state.db") as db:
+        add(db, "noted", "TODO: fix the parser")
+        add(db, "told", "please fix the TODO of the parser")
+        assert sessions_of(db, "TODO: fix") == {"noted"}
+        assert sessions_of(db, "TODO, fix!") == {"noted", "told"}
+        assert sessions_of(db, "TODO: please") == {"told"}
+        (hit,) = db.search_messages("TODO: please")
+        assert hit["snippet"].strip() == ">>>please<<< fix the >>>TODO<<< of the parser"
+        assert len(db.search_messages("parser! the?", limit=1, offset=1)) == 1
+        assert db.search_messages("parser! the?", limit=1, offset=2) == []
+
+
+def test_what_only_looks_like_a_field_is_text(tmp_path: Path) -> None:
+    with SessionDB(tmp_path / "state.db") as db:
+        said = ("the house is on:fire", "after:lunch", "is:broken", "role:admin", "sort:asc",
+                "has:bug", "id:42", "tag:v1.2", "tool:hammer", "nothing else")  # fmt: skip
+        for text in said:
+            add(db, text, text)
+        for text in said[1:-1]:
+            assert sessions_of(db, text) == {text}
+        assert sessions_of(db, "on:fire house") == {said[0]}
+        assert sessions_of(db, "on:water") == set()
+        assert sessions_of(db, "role:user nothing") == {"nothing else"}
+        assert sessions_of(db, "nothing role:assistant") == set()

@@ -139,7 +139,7 @@ def test_two_sessions_without_title_do_not_collide(db: SessionDB) -> None:
 def test_a_taken_title_names_its_holder(db: SessionDB) -> None:
     add(db, "holder", title="mine")
     add(db, "b", title="other")
-    with pytest.raises(TitleTaken, match="'mine' belongs to session holder") as caught:
+    with pytest.raises(TitleTaken, match="'mine' is already in use by session holder") as caught:
         db.set_session_title("b", " mine ")
     assert caught.value.holder == "holder"
     assert db.get_session_title("b") == "other"

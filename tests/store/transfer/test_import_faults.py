@@ -11,6 +11,7 @@ from hermes_store import SessionDB
 from hermes_store.errors import InvalidInput
 from hermes_store.records.transfer import Outcome
 from tests.store.transfer.lines import Write, only, outcomes, said, session
+from tests.support import raw
 
 BAD = {
     "{": "is not JSON",
@@ -92,3 +93,21 @@ def test_a_missing_file_or_a_folder_is_a_sentence(db: SessionDB, tmp_path: Path)
         db.store.transfer.import_file(tmp_path / "gone.jsonl")
     with pytest.raises(InvalidInput, match="is a folder"):
         db.store.transfer.import_file(tmp_path)
+
+
+def test_a_session_that_the_database_refuses_costs_only_itself(
+    db: SessionDB, write: Write, path: Path
+) -> None:
+    with raw(path) as con:
+        con.execute(
+            "CREATE TRIGGER no_b BEFORE INSERT ON messages WHEN new.session_id = 'b' "
+            "BEGIN SELECT RAISE(ABORT, 'b is not welcome'); END"
+        )
+    report = db.store.transfer.import_file(
+        write(*(session(name, said("x")) for name in ("a", "b", "c")))
+    )
+    assert outcomes(report) == [
+        ("a", Outcome.ADDED), ("b", Outcome.SKIPPED), ("c", Outcome.ADDED)
+    ]  # fmt: skip
+    assert "b is not welcome" in (report.sessions[1].note or "")
+    assert db.get_session("b") is None
