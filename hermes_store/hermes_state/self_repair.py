@@ -9,6 +9,7 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.hermes_state.holds_store import HoldsStore
 from hermes_store.sessions import session_files
 from hermes_store.trash import delete_from_database
+from hermes_store.trash.delete_from_database import Group
 
 DAY_SECONDS = 24 * 60 * 60
 GHOST_AGE_SECONDS = DAY_SECONDS
@@ -29,12 +30,13 @@ def prune_empty_ghost_sessions(self: HoldsStore, sessions_dir: Path | None = Non
             row[0] for row in tx.rows(f"SELECT s.id FROM sessions s WHERE {_GHOST}", (before,))
         ]
 
-    def came_into_use(tx: Transaction, session_id: str) -> bool:
+    def came_into_use(tx: Transaction, group: Group) -> bool:
         still = f"SELECT 1 FROM sessions s WHERE s.id = ? AND {_GHOST}"
-        return tx.one(still, (session_id, before)) is None
+        return any(tx.one(still, (session_id, before)) is None for session_id in group)
 
+    groups = [(session_id,) for session_id in ghosts]
     deleted = delete_from_database.total(
-        delete_from_database.delete_in_steps(database.write, ghosts, came_into_use)
+        delete_from_database.delete_in_steps(database.write, groups, came_into_use)
     )
     session_files.remove_session_files(sessions_dir, deleted.session_ids)
     return len(deleted.session_ids)
