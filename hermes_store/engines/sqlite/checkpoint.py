@@ -13,7 +13,7 @@ import apsw
 
 from hermes_store.engines.sqlite.lock_waiting import busy_handler
 
-EVERY_WRITES = 150
+EVERY_WRITES = 50
 EVERY_PAGES = 2_000
 RESTART_PAGES = 8_000
 """From here on (32 MB) a checkpoint also waits for readers, so that the log can restart."""

@@ -25,8 +25,8 @@ def translate(error: apsw.Error, path: Path) -> errors.DatabaseError:
             )
         case apsw.CorruptError():
             return errors.DatabaseCorrupt(
-                f"{path} is damaged ({error}). Back it up, then run "
-                "'hermes sessions doctor --repair', which works on a copy."
+                f"{path} is damaged ({error}). Run "
+                "'hermes sessions doctor --repair', which keeps a copy of it as it is."
             )
         case apsw.FullError():
             return errors.DiskFull(
