@@ -142,22 +142,29 @@ class Routes:
 
         None also if the file is damaged; changing it repairs it.
         """
-        self._read(mend=False)
+        with file_lock.told(self.path):
+            self._read(mend=False)
         if self._seen is None:
             return None
         return next((self._entries[key] for key in keys if key in self._entries), None)
 
     @contextmanager
     def changing(self) -> Iterator[dict[str, Route]]:
-        """Give all entries to change; they are written if the block succeeds."""
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Give all entries to change; they are written if the block succeeds.
+
+        BadFile if the file or its folder cannot be read or written.
+        """
+        with file_lock.told(self.path):
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with file_lock.locked(self.path.with_name(FILE_NAME + ".lock")):
-            self._read(mend=True)
+            with file_lock.told(self.path):
+                self._read(mend=True)
             entries = dict(self._entries)
             yield entries
             if self._seen is None or _differ(entries, self._entries):
-                _replace(self.path, self._text(entries))
-                self._entries, self._seen = entries, _stamp(self.path)
+                with file_lock.told(self.path):
+                    _replace(self.path, self._text(entries))
+                    self._entries, self._seen = entries, _stamp(self.path)
 
     def _text(self, entries: Mapping[str, Route]) -> str:
         """Return the whole file, reusing unchanged entries: with 500, formatting all took 8 ms."""

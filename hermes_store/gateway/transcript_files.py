@@ -72,11 +72,13 @@ class Transcripts:
 
     def read(self, session_id: str) -> Transcript:
         """Return the content of a transcript, empty if there is none."""
-        try:
-            with self.path(session_id).open("rb") as file:
-                return _understood(file)
-        except FileNotFoundError:
-            return Transcript(None, ())
+        path = self.path(session_id)
+        with file_lock.told(path):
+            try:
+                with path.open("rb") as file:
+                    return _understood(file)
+            except FileNotFoundError:
+                return Transcript(None, ())
 
     def catch_up(self, db: Database, session_id: str, newest_id: int | None = None) -> int:
         """Add the messages that a transcript lacks; return how many were added.
@@ -85,7 +87,7 @@ class Transcripts:
         message `newest_id`.
         """
         path = self.path(session_id)
-        with _open_locked(path) as descriptor:
+        with file_lock.told(path), _open_locked(path) as descriptor:
             known = self._places.get(session_id)
             size = os.fstat(descriptor).st_size
             with db.read() as tx:

@@ -103,8 +103,9 @@ class Counter:
 def suffer(harm: Harm, home: Path) -> tuple[Counter, AbstractContextManager[None]]:
     """Prepare the worker's process; return its counter and a block to work in."""
     counter = Counter(harm)
-    layer = vfs.HurtLayer(counter)
-    vfs.KEPT.append(layer)
+    if harm.kind in (*BY_CALL, "none"):
+        # Only then: it makes exceptions of errors that SQLite itself ignores, as in closing.
+        vfs.KEPT.append(vfs.HurtLayer(counter))
     around: AbstractContextManager[None] = nullcontext()
     if harm.kind == "clock":
         clock.let_jump(harm.seed)
