@@ -34,7 +34,15 @@ class _HurtFile(apsw.VFSFile):
     def __init__(self, hurt: Hurt, name: str | apsw.URIFilename | None, flags: list[int]) -> None:
         self._hurt = hurt
         self._path = _name(name)
+        self._read_only = bool(flags[0] & apsw.SQLITE_OPEN_READONLY)
         super().__init__(BASE, name, flags)
+
+    def xLock(self, level: int) -> None:
+        if self._read_only and level == apsw.SQLITE_LOCK_EXCLUSIVE:
+            # SQLite tries this when it closes a log and ignores that it fails; passed on
+            # from here, the failure would become an exception.
+            raise apsw.BusyError("opened read-only")
+        super().xLock(level)
 
     def xRead(self, amount: int, offset: int) -> bytes:
         self._hurt("read", self._path)
