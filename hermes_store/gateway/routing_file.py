@@ -19,9 +19,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from hermes_store.errors import BadFile
 from hermes_store.gateway import file_lock
 
 FILE_NAME = "sessions.json"
+MOST_BYTES = 64 * 1024 * 1024
+"""The largest file that is read: about a hundred thousand entries."""
 
 # The exact time of `updated_at`, which is local time without a zone and so ambiguous when clocks
 # go back in autumn. Hermes Agent ignores it and leaves it out.
@@ -182,7 +185,7 @@ class Routes:
         stamp = _stamp(self.path)
         if stamp is not None and stamp == self._seen:
             return
-        content, whole = parse(_bytes(self.path))
+        content, whole = parse(bytes_of(self.path))
         self._rest = {key: value for key, value in content.items() if key.startswith("_")}
         self._entries = {}
         for key, fields in content.items():
@@ -197,7 +200,7 @@ class Routes:
 
     def _set_aside(self) -> None:
         """Keep a copy of a damaged file, which is then replaced."""
-        found = _bytes(self.path)
+        found = bytes_of(self.path)
         if found is None:
             return
         stamp = time.strftime("%Y%m%d-%H%M%S")
@@ -249,11 +252,19 @@ def _pair(key: str, value: Any) -> str:
     return text.removeprefix("{\n").removesuffix("\n}")
 
 
-def _bytes(path: Path) -> bytes | None:
+def bytes_of(path: Path) -> bytes | None:
+    """Return the content of a file, None if there is none; BadFile if it is far too large."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            found = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         return None
+    if len(found) > MOST_BYTES:
+        raise BadFile(
+            f"{path} is larger than {MOST_BYTES // 1024**2} MB, which no gateway writes. Move it "
+            "away; its entries are then rebuilt from the database."
+        )
+    return found
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
