@@ -48,10 +48,11 @@ FIRST_SECONDS = 0.15
 class Campaign:
     """The rounds of one run, and what they have taught about how long work takes."""
 
-    def __init__(self, seed: int, folder: Path, peer: str | None) -> None:
+    def __init__(self, seed: int, folder: Path, peer: str | None, home: str | None) -> None:
         self._draw = random.Random(seed)
         self._folder = folder
         self._peer = peer
+        self._only = home
         self._homes: dict[str, home_kinds.Home] = {}
         self._calls: dict[tuple[str, str], int] = {}
         self._seconds: dict[tuple[str, str], float] = {}
@@ -70,7 +71,8 @@ class Campaign:
     def drawn(self, chosen: str, kind: str) -> Plan:
         """Draw a round."""
         kinds = home_kinds.KINDS + ((home_kinds.REAL,) if self._peer else ())
-        home = self._draw.choice(work.homes_of(chosen, kinds))
+        possible = work.homes_of(chosen, kinds)
+        home = self._only if self._only in possible else self._draw.choice(possible)
         key = (chosen, home)
         if home == "old":
             home = f"old{self._draw.randint(1, 10)}"
@@ -81,7 +83,9 @@ class Campaign:
             self._seconds.get(key, FIRST_SECONDS),
         )
         seed, size = self._draw.randrange(2**32), self._draw.choice([3, 12, 40])
-        peer = self._peer if home == home_kinds.REAL else None
+        # A full or damaged disk would hurt the real Hermes too.
+        spared = kind not in ("disk_full", *harms.DAMAGE)
+        peer = self._peer if home == home_kinds.REAL and spared else None
         return Plan(chosen, home, harm, seed, size, peer)
 
     def run(self, number: int, plan: Plan) -> Outcome:
@@ -135,25 +139,28 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--work", action="append", choices=sorted(work.WORK))
     parser.add_argument("--harm", action="append", choices=harms.KINDS)
+    parser.add_argument("--home", choices=(*home_kinds.KINDS, home_kinds.REAL))
     parser.add_argument("--peer", help="the Python of an environment with a real Hermes")
     parser.add_argument("--again", type=Path, help="the round.json of an earlier round")
     parser.add_argument("--verbose", action="store_true", help="name every round")
     return parser.parse_args()
 
 
-def _plans(campaign: Campaign, options: argparse.Namespace, folder: Path) -> list[str]:
+def _kinds(options: argparse.Namespace, folder: Path) -> list[str]:
+    """Return the kinds of harm to do."""
+    chosen = options.harm or [kind for kind in harms.KINDS if kind not in harms.SLOW]
     if harms.can_mount(folder / "disk"):
-        return options.harm or list(harms.KINDS)
+        return list(chosen)
     print("This user cannot mount a small disk; disk_full is left out.")
-    return [kind for kind in options.harm or harms.KINDS if kind != "disk_full"]
+    return [kind for kind in chosen if kind != "disk_full"]
 
 
 def main() -> int:
     """Run a campaign and return the exit code."""
     options = _options()
     folder = Path(tempfile.mkdtemp(prefix="campaign-"))
-    campaign = Campaign(options.seed, folder, options.peer)
-    kinds = _plans(campaign, options, folder)
+    campaign = Campaign(options.seed, folder, options.peer, options.home)
+    kinds = _kinds(options, folder)
     works = options.work or sorted(work.WORK)
     began = time.monotonic()
     for number in range(1 if options.again else options.rounds):

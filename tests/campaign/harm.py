@@ -25,7 +25,9 @@ from tests.campaign import clock
 from tests.store import vfs
 
 CHANGES = ("write", "sync", "truncate", "delete")
-BY_CALL = ("kill_call", "stop", "io_error", "disk_full_call")
+BY_CALL = ("kill_call", "stop", "stop_long", "io_error", "disk_full_call")
+SLOW = ("stop_long",)
+"""Half a minute each, so only when asked for by name."""
 DAMAGE = ("replace", "truncate", "flip", "lose_log", "lose_shared_memory")
 """The files are damaged under an open store: it may lose them, but never its manners."""
 KINDS = (
@@ -92,7 +94,7 @@ class Counter:
         match harm.kind:
             case "kill_call":
                 os.kill(os.getpid(), signal.SIGKILL)
-            case "stop" if self._counted == harm.call:
+            case "stop" | "stop_long" if self._counted == harm.call:
                 os.kill(os.getpid(), signal.SIGSTOP)
             case "io_error":
                 raise apsw.IOError("disk I/O error")

@@ -33,6 +33,8 @@ class Expected:
     places: set[Place] = field(default_factory=lambda: {Place.DATABASE})
     partly: bool = False
     """Whether its permanent deletion has begun, so that it may have lost messages."""
+    anything: bool = False
+    """Whether nobody knows what it says, such as the continuation of a compressed session."""
 
 
 @dataclass(slots=True)
@@ -77,7 +79,9 @@ class Ledger:
                 for name, said in note["sessions"].items():
                     if name not in self.sessions:
                         places = {Place.DATABASE, Place.NOWHERE}
-                        self.sessions[name] = Expected(list(said), places=places)
+                        self.sessions[name] = Expected(
+                            list(said or ()), places=places, anything=said is None
+                        )
             case "trash" | "restore" | "remove" as op:
                 for name in note["sessions"]:
                     self._session(name).places.add(_GOES_TO[op])
@@ -128,7 +132,7 @@ def _of_one(name: str, expected: Expected, found: Found) -> list[str]:
     if place not in expected.places:
         wanted = " or ".join(sorted(each.value for each in expected.places))
         return [f"{name} is {place.value}, not {wanted}."]
-    if place is Place.NOWHERE:
+    if place is Place.NOWHERE or expected.anything:
         return []
     return _of_messages(f"{name}, {place.value},", expected, said)
 

@@ -24,12 +24,14 @@ from tests.campaign import work as works
 from tests.campaign.gateway_files import gateway_faults
 from tests.campaign.harm import Harm
 from tests.campaign.homes import Home
-from tests.campaign.look import look, sentence
+from tests.campaign.ledger import Expected
+from tests.campaign.look import look, sentence, spoken
 from tests.peer.living import APPEND
 from tests.store import processes
 
 PATIENCE = 90.0
 """Seconds after which a worker counts as hanging; a locked file is given up after twenty."""
+PEER_MESSAGES = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,9 @@ def run(plan: Plan, home: Home, folder: Path) -> Outcome:
     outcome = Outcome()
     with _on_its_disk(plan, home, place):
         (place / "imported.json").write_text(json.dumps(home.imported))
-        with _peer(plan, place):
+        if plan.harm.kind == "dead_log":
+            _leave_a_log(plan, place, random.Random(plan.seed))
+        with _peer(plan, place, outcome):
             _work(plan, place, outcome)
         _judge(plan, home, place, outcome)
     return outcome
@@ -192,22 +196,26 @@ def _on_its_disk(plan: Plan, home: Home, place: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _peer(plan: Plan, place: Path) -> Iterator[None]:
-    """Let a real Hermes append all the while."""
+def _peer(plan: Plan, place: Path, outcome: Outcome) -> Iterator[None]:
+    """Let a real Hermes append all the while; it has to come to its end."""
     if plan.peer is None:
         yield
         return
-    process = processes.start(APPEND, place / "state.db", "real", "peer", 60, python=plan.peer)
-    processes.heard(process)
-    processes.tell(process)
-    yield
-    processes.finish(process)
+    path = place / "state.db"
+    process = processes.start(APPEND, path, "real", "peer", PEER_MESSAGES, python=plan.peer)
+    try:
+        processes.heard(process)
+        processes.tell(process)
+        yield
+    finally:
+        _, complaint = process.communicate(timeout=PATIENCE)
+        if process.returncode:
+            last = complaint.strip().splitlines()[-1]
+            outcome.broken.append(f"The real Hermes failed: {last}")
 
 
 def _work(plan: Plan, place: Path, outcome: Outcome) -> None:
     draw, harm = random.Random(plan.seed), plan.harm
-    if harm.kind == "dead_log":
-        _leave_a_log(plan, place, draw)
     if harm.kind == "read_only" and draw.random() < 0.5:
         harms.protect(place, draw)
     flag = _Flag()
@@ -237,7 +245,7 @@ def _hurt(
     if kind == "kill_call":
         _, status = os.waitpid(child, 0)
         outcome.killed = os.WIFSIGNALED(status)
-    elif kind == "stop":
+    elif kind in ("stop", "stop_long"):
         return _stopped(plan, place, child, flag, outcome)
     elif kind in ("kill", "writer_beside"):
         if not _ended(child, plan.harm.after):
@@ -262,7 +270,8 @@ def _stopped(plan: Plan, place: Path, child: int, flag: _Flag, outcome: Outcome)
         return True
     outcome.killed, outcome.inside = True, bool(flag)
     other = _begin(plan, place, "other", None, Harm("none"), "append")
-    ended = _ended(other, 1.0)
+    # In the long run the other one gives up by itself.
+    ended = _ended(other, 1.0 if plan.harm.kind == "stop" else PATIENCE)
     os.kill(child, signal.SIGCONT)
     if not ended and not _ended(other, PATIENCE):
         outcome.broken.append("The worker beside a stopped one hangs.")
@@ -313,10 +322,8 @@ def _judge(plan: Plan, home: Home, place: Path, outcome: Outcome) -> None:
         harms.enlarge(place)
     ledger = home.ledger()
     if plan.peer is not None:
-        ledger.read([{"state": "begun", "op": "start", "sessions": {"peer": []}}])
-        ledger.sessions["peer"].perhaps = [
-            f"user | message {number} of peer 前回の設定 |  | " for number in range(60)
-        ]
+        said = [f"message {number} of peer 前回の設定" for number in range(PEER_MESSAGES)]
+        ledger.sessions["peer"] = Expected([spoken("user", text) for text in said])
     for notes in _notes(place):
         ledger.read(notes)
         outcome.broken += _manners(notes)

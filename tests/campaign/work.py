@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -86,7 +87,7 @@ def append(worker: Worker, store: Store) -> None:
 
 
 def chat(worker: Worker, store: Store) -> None:
-    """Take turns as the chat does: question, answer, title; now and then a branch."""
+    """Take turns as the chat does: question, answer, title; then compress, branch and end."""
     name = f"chat-{worker.name}"
     worker.start(store, name)
     for number in range(max(2, worker.size // 3)):
@@ -96,8 +97,13 @@ def chat(worker: Worker, store: Store) -> None:
             store.sessions.rename(name, f"{name} {number}")
         with worker.operation("usage"):
             store.sessions.add_usage(name, {"input_tokens": 5, "output_tokens": 7})
+    tip = f"{name}-next"
+    with worker.operation("start", sessions={tip: None}):
+        store.lineage.compress(name, summary="All of it.", keep_last=2, new_id=tip, now=time.time())
+    with worker.operation("start", sessions={f"{tip}-branch": None}):
+        store.lineage.branch(tip, new_id=f"{tip}-branch", now=time.time())
     with worker.operation("end"):
-        store.sessions.end(name, "user_exit")
+        store.sessions.end(f"{tip}-branch", "user_exit")
 
 
 def optimize(worker: Worker, store: Store) -> None:
