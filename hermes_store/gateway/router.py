@@ -255,7 +255,7 @@ class SessionRouter:
         if self._on_before_reset is not None and not before_reset.was_made(route):
             entries[route.key] = before_reset.claim(route, self._config.before_reset_seconds)
             return _Ending(route.key, session, reason, mine=True)
-        if before_reset.claimed_for(route) > 0:
+        if before_reset.claimed_for(route, self._config.before_reset_seconds) > 0:
             return _Ending(route.key, session, reason, mine=False)
         fresh = open_sessions.begin(
             tx, route.key, source, now, model=self._model, instead_of=session.id

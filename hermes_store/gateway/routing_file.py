@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
@@ -118,15 +119,24 @@ def _moment(fields: Mapping[str, Any]) -> float | None:
         said = datetime.fromisoformat(fields["updated_at"]).timestamp()
     except (KeyError, TypeError, ValueError, OverflowError, OSError):
         return None
-    exact = fields.get(_EXACT)
-    if not isinstance(exact, int | float) or isinstance(exact, bool):
+    exact = number(fields.get(_EXACT))
+    if exact is None:
         return said
     # They mean the same time if they differ only by a change of clocks or zone; otherwise
     # another program wrote the one that it knows.
     apart = abs(said - exact)
     off = apart % _QUARTER
     same = apart <= _DAY + _QUARTER and min(off, _QUARTER - off) < 0.001
-    return float(exact) if same else said
+    return exact if same else said
+
+
+def number(value: Any) -> float | None:
+    """Return a number of the file, None for anything else and for one that is no time."""
+    try:
+        found = float(value) if isinstance(value, int | float) else nan
+    except OverflowError:
+        return None
+    return found if isfinite(found) and not isinstance(value, bool) else None
 
 
 class Routes:

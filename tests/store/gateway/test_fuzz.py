@@ -31,12 +31,22 @@ _ENTRIES = st.dictionaries(
 )
 
 
+def _entry(**more: object) -> str:
+    """Return a file with an entry that is due for a reset."""
+    return as_line({_KEY: {"session_id": "a", "updated_at": "2026-01-01T00:00:00", **more}})
+
+
 @thorough(80)
 @given(_ENTRIES.map(as_line) | TREES.map(as_line) | TEXTS, st.integers(0, 30))
 @example(NESTED[0], 0)
 @example('{"' + _KEY + '": ' + NESTED[1], 0)
 @example('{"_x": ' + NESTED[2] + "}", 0)
 @example('{"' + _KEY + '": {"session_id": "a", "updated_at": "9999-12-31T23:59:59"}}', 0)
+@example(_entry(updated_epoch=10**400), 0)
+@example(_entry(reset_claimed_until=10**400), 0)
+@example(_entry(reset_claimed_until=1e308), 0)
+@example(_entry(reset_claimed_until=NOON * 2), 0)
+@example(_entry(reset_claimed_until=float("nan")), 0)
 def test_fuzz_sessions_json(tmp_path: Path, text: str, cut: int) -> None:
     folder = tmp_path / "sessions"
     folder.mkdir(exist_ok=True)
@@ -46,9 +56,13 @@ def test_fuzz_sessions_json(tmp_path: Path, text: str, cut: int) -> None:
     content = content[: len(content) - cut] if cut < 10 else content
     (folder / "sessions.json").write_bytes(content)
     with Store(tmp_path / "state.db", synchronous="NORMAL") as store:
+        store.sessions.start("a", "telegram", started_at=1.0)
+        store.sessions.reopen("a")
         with store.database.read() as tx:
             lost_routes(tx, folder)
-        router = SessionRouter(store, clock=lambda: NOON)
+        router = SessionRouter(
+            store, clock=lambda: NOON, on_before_reset=lambda _session, _reason: None
+        )
         routed = router.incoming(ALICE, "hi")
         assert routed.outcome is not Outcome.COMMAND
         assert router.incoming(ALICE, "hi").session_id == routed.session_id
