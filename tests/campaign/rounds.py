@@ -104,14 +104,16 @@ def _forked(action: Callable[[], None]) -> int:
     child = os.fork()
     if child:
         return child
+    code = 1
     try:
         # The child's own complaints are notes; SQLite's go nowhere.
         silence = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silence, 1)
         os.dup2(silence, 2)
         action()
+        code = 0
     finally:
-        os._exit(0)
+        os._exit(code)
 
 
 def _small_steps(draw: random.Random) -> None:
@@ -145,12 +147,14 @@ def _notes(home: Path) -> Iterator[list[dict[str, Any]]]:
         yield [json.loads(line) for line in lines if line]
 
 
-def _ended(child: int, limit: float) -> bool:
-    """Wait for a child; tell whether it ended in time."""
+def _ended(child: int, limit: float, outcome: Outcome) -> bool:
+    """Wait for a child; tell whether it ended in time. One that died by itself is broken."""
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:
-        found, _ = os.waitpid(child, os.WNOHANG)
+        found, status = os.waitpid(child, os.WNOHANG)
         if found:
+            if status:
+                outcome.broken.append(f"A worker ended with status {status}.")
             return True
         time.sleep(0.002)
     return False
@@ -226,10 +230,10 @@ def _work(plan: Plan, place: Path, outcome: Outcome) -> None:
     if harm.kind == "writer_beside":
         beside = _begin(plan, place, "beside", None, Harm("none"), "append")
     ended = _hurt(plan, place, child, flag, outcome, draw)
-    if not ended and not _ended(child, PATIENCE):
+    if not ended and not _ended(child, PATIENCE, outcome):
         outcome.broken.append(f"The worker hangs ({PATIENCE:.0f} s).")
         _kill(child)
-    if beside is not None and not _ended(beside, PATIENCE):
+    if beside is not None and not _ended(beside, PATIENCE, outcome):
         outcome.broken.append("The worker beside it hangs.")
         _kill(beside)
     if reader is not None:
@@ -248,10 +252,10 @@ def _hurt(
     elif kind in ("stop", "stop_long"):
         return _stopped(plan, place, child, flag, outcome)
     elif kind in ("kill", "writer_beside"):
-        if not _ended(child, plan.harm.after):
+        if not _ended(child, plan.harm.after, outcome):
             outcome.killed = _kill(child)
     elif kind in harms.DAMAGE or kind == "read_only":
-        if not _ended(child, plan.harm.after):
+        if not _ended(child, plan.harm.after, outcome):
             if kind == "read_only":
                 harms.protect(place, draw)
             else:
@@ -271,9 +275,9 @@ def _stopped(plan: Plan, place: Path, child: int, flag: _Flag, outcome: Outcome)
     outcome.killed, outcome.inside = True, bool(flag)
     other = _begin(plan, place, "other", None, Harm("none"), "append")
     # In the long run the other one gives up by itself.
-    ended = _ended(other, 1.0 if plan.harm.kind == "stop" else PATIENCE)
+    ended = _ended(other, 1.0 if plan.harm.kind == "stop" else PATIENCE, outcome)
     os.kill(child, signal.SIGCONT)
-    if not ended and not _ended(other, PATIENCE):
+    if not ended and not _ended(other, PATIENCE, outcome):
         outcome.broken.append("The worker beside a stopped one hangs.")
         _kill(other)
     return False
