@@ -148,7 +148,7 @@ def _options() -> argparse.Namespace:
 
 def _kinds(options: argparse.Namespace, folder: Path) -> list[str]:
     """Return the kinds of harm to do."""
-    chosen = options.harm or [kind for kind in harms.KINDS if kind not in harms.SLOW]
+    chosen = options.harm or [kind for kind in harms.KINDS if kind not in harms.ON_REQUEST]
     if harms.can_mount(folder / "disk"):
         return list(chosen)
     print("This user cannot mount a small disk; disk_full is left out.")

@@ -26,12 +26,12 @@ from tests.store import vfs
 
 CHANGES = ("write", "sync", "truncate", "delete")
 BY_CALL = ("kill_call", "stop", "stop_long", "io_error", "disk_full_call")
-SLOW = ("stop_long",)
-"""Half a minute each, so only when asked for by name."""
+ON_REQUEST = ("stop_long", "kill_again")
+"""Done only when asked for by name: half a minute each, and several crashes in a row."""
 DAMAGE = ("replace", "truncate", "flip", "lose_log", "lose_shared_memory")
 """The files are damaged under an open store: it may lose them, but never its manners."""
 KINDS = (
-    "none", "kill", *BY_CALL, "disk_full", "quota", "read_only", "clock", "dead_log",
+    "none", "kill", "kill_again", *BY_CALL, "disk_full", "quota", "read_only", "clock", "dead_log",
     "long_reader", "writer_beside", *DAMAGE,
 )  # fmt: skip
 

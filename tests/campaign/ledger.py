@@ -63,7 +63,8 @@ class Ledger:
         for note in notes:
             match note["state"]:
                 case "begun":
-                    under_way.append(note)
+                    before = {name: set(each.places) for name, each in self.sessions.items()}
+                    under_way.append({**note, "before": before})
                     self._begin(note)
                 case "done":
                     self._end({**under_way.pop(), **note})
@@ -102,7 +103,7 @@ class Ledger:
                         self._session(name).places = {_GOES_TO[op]}
                     else:
                         # It was spared: it is where it was.
-                        self._session(name).places.discard(_GOES_TO[op])
+                        self._session(name).places = note["before"][name]
 
     def _session(self, name: str) -> Expected:
         return self.sessions.setdefault(name, Expected())

@@ -223,6 +223,8 @@ def _work(plan: Plan, place: Path, outcome: Outcome) -> None:
     if harm.kind == "read_only" and draw.random() < 0.5:
         harms.protect(place, draw)
     flag = _Flag()
+    if harm.kind == "kill_again":
+        _kill_again(plan, place, flag, outcome, draw)
     reader = _long_reader(place) if harm.kind == "long_reader" else None
     started = time.monotonic()
     child = _begin(plan, place, "main", flag, harm, plan.work)
@@ -239,6 +241,18 @@ def _work(plan: Plan, place: Path, outcome: Outcome) -> None:
     if reader is not None:
         _kill(reader)
     outcome.seconds = time.monotonic() - started
+
+
+def _kill_again(
+    plan: Plan, place: Path, flag: _Flag, outcome: Outcome, draw: random.Random
+) -> None:
+    """Kill the same work twice, the second time in what the first left; then let it finish."""
+    for number in range(2):
+        harm = Harm("kill_call", call=draw.randint(1, plan.harm.call))
+        child = _begin(plan, place, f"early{number}", flag, harm, plan.work)
+        _, status = os.waitpid(child, 0)
+        outcome.killed |= os.WIFSIGNALED(status)
+        outcome.inside |= os.WIFSIGNALED(status) and bool(flag)
 
 
 def _hurt(
