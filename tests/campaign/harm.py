@@ -14,7 +14,7 @@ import signal
 import subprocess
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +50,8 @@ class Harm:
     after: float = 0.0
     """Seconds of work before it happens."""
     amount: int = 0
+    """Bytes of free space, on a small disk or under a quota."""
     seed: int = 0
-    details: dict[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """Return it for the file that repeats a round."""

@@ -9,6 +9,7 @@ import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hermes_store import Store
 from tests.campaign.ledger import Ledger, Place
@@ -87,9 +88,12 @@ def _fill(store: Store) -> None:
         store.sessions.start(name, "cli", started_at=start, parent_session_id=parent)
         for place in range(LONG_MESSAGES if name == LONG else 4):
             role = "user" if place % 2 == 0 else "assistant"
-            said = {"role": role, "content": f"{name} says {place} 前回の設定を確認"}
+            said: dict[str, Any] = {
+                "role": role,
+                "content": f"{name} says {place} 前回の設定を確認",
+            }
             if place == 1:
-                said["tool_calls"] = [{"name": "terminal", "arguments": "{}"}]  # type: ignore[assignment]
+                said["tool_calls"] = [{"name": "terminal", "arguments": "{}"}]
             store.messages.append(name, said, start + 1 + place)
         if name in PLAIN[:3] or name in TRASHED:
             store.sessions.rename(name, f"Title of {name}")
