@@ -3,18 +3,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SCALE ?= S
+ROUNDS ?= 1000
+SEED ?= 1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PROJECTS := pyproject.toml hermes_store/pyproject.toml
 RUNNABLE := $(VENV)/.runnable
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-peer bench bench-browser pictures fmt check clean
+.PHONY: help demo test test-peer campaign bench bench-browser pictures fmt check clean
 
 help:
 	@echo "make demo           open the browser on sample sessions"
 	@echo "make test           run linter, type checker and all tests"
 	@echo "make check          run linter and type checker only"
 	@echo "make test-peer      run the tests against the real hermes-agent"
+	@echo "make campaign       kill, starve and mislead workers for ROUNDS rounds; nothing may be lost"
 	@echo "make bench          run the benchmarks side by side with the real hermes-agent"
 	@echo "make bench-browser  benchmark the browser alone, on 100,000 sessions"
 	@echo "make pictures       take the screenshots for README and docs"
@@ -47,6 +50,9 @@ test: check
 
 test-peer: $(READY)
 	$(BIN)/pytest -m peer --quiet
+
+campaign: $(READY)
+	$(BIN)/python -m tests.campaign --rounds $(ROUNDS) --seed $(SEED)
 
 bench: $(READY)
 	$(BIN)/python -m bench --scale $(SCALE)

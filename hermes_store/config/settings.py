@@ -18,6 +18,8 @@ from hermes_store.errors import ConfigError
 __all__ = ["AGENT_KEYS", "FILE_NAME", "Config", "key_of", "known_keys", "load_config", "parse"]
 
 FILE_NAME = "config.yaml"
+MOST_BYTES = 500_000
+"""The largest file that is read; parsing more would take many seconds."""
 AGENT_KEYS = frozenset(
     f"compression.{name}" for name in ("protect_first_n", "target_ratio", "in_place")
 ) | frozenset(f"model.{name}" for name in ("api_key", "api_mode", "max_tokens", "provider"))
@@ -254,13 +256,20 @@ def load_config(home: Path | None = None) -> Config:
     """Read the settings of a home folder; without a file, all have their defaults."""
     path = (home or hermes_home()) / FILE_NAME
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        text = None if len(content) > MOST_BYTES else content.decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return Config()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
             f"{path} cannot be read: {error}. Check its permissions and encoding."
         ) from error
+    if text is None:
+        raise ConfigError(
+            f"{path} is larger than {MOST_BYTES:,} bytes, so it can hardly be settings. "
+            "Check what is in it."
+        )
     return parse(text, path)
 
 

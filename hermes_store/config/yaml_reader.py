@@ -26,6 +26,8 @@ PARSER_TROUBLE = (
     ValueError,
 )
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
+_SHOWN = 60
+_MOST_NODES = 10_000
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 
@@ -140,16 +142,16 @@ class Reader:
             value = float(value) if abs(value) < 1e300 else None
         numeric = wanted in (int, float)
         if not isinstance(value, wanted) or (numeric and isinstance(value, bool)):
-            raise self._wrong(key, node, f"must be {_KINDS[wanted]}, not {value!r}")
+            raise self._wrong(key, node, f"must be {_KINDS[wanted]}, not {_shown(value)}")
         if wanted is float and not isfinite(value):
             raise self._wrong(key, node, f"must be a number, not {value}")
         if rules["choices"] and value not in rules["choices"]:
             choices = " or ".join(f"'{choice}'" for choice in rules["choices"])
-            raise self._wrong(key, node, f"must be {choices}, not {value!r}")
+            raise self._wrong(key, node, f"must be {choices}, not {_shown(value)}")
         if numeric and value < rules["least"]:
-            raise self._wrong(key, node, f"must be at least {rules['least']}, not {value}")
+            raise self._wrong(key, node, f"must be at least {rules['least']}, not {_shown(value)}")
         if numeric and rules["most"] is not None and value > rules["most"]:
-            raise self._wrong(key, node, f"must be at most {rules['most']}, not {value}")
+            raise self._wrong(key, node, f"must be at most {rules['most']}, not {_shown(value)}")
         return value
 
     def _sections(self, key: str, node: Any, kind: Any) -> Mapping[str, Any]:
@@ -181,6 +183,8 @@ class Reader:
     def _plain(self, key: str, node: Any, *, substitute: bool) -> Any:
         import yaml
 
+        if not _is_small(node):
+            raise self._wrong(key, node, "has an invalid value")
         try:
             value = yaml.SafeLoader("").construct_object(node, deep=True)
         except (yaml.YAMLError, *PARSER_TROUBLE):
@@ -202,3 +206,32 @@ class Reader:
 
 def _is_null(node: Any) -> bool:
     return says_nothing(node) and node.tag == "tag:yaml.org,2002:null"
+
+
+def _is_small(node: Any) -> bool:
+    """Tell whether a value stays small when every alias in it is replaced by what it names.
+
+    A few lines of aliases of aliases can stand for more than fits into memory.
+    """
+    import yaml
+
+    left, waiting = _MOST_NODES, [node]
+    while waiting and left >= 0:
+        left -= 1
+        found = waiting.pop()
+        if isinstance(found, yaml.SequenceNode):
+            waiting += found.value[: left + 1]
+        elif isinstance(found, yaml.MappingNode):
+            waiting += [each for pair in found.value[: left + 1] for each in pair]
+    return left >= 0
+
+
+def _shown(value: Any) -> str:
+    """Return a wrong value, short enough for a message."""
+    if isinstance(value, list | dict | set):
+        return "a list" if isinstance(value, list) else "a section"
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not print numbers of thousands of digits
+        return "a number of thousands of digits"
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

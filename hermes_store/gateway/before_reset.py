@@ -15,7 +15,7 @@ from typing import Any
 
 from hermes_store.errors import places
 from hermes_store.gateway.reset_policy import ResetReason
-from hermes_store.gateway.routing_file import Route
+from hermes_store.gateway.routing_file import Route, number
 from hermes_store.records.session import Session
 
 CLAIM = "reset_claimed_until"
@@ -32,10 +32,15 @@ def claim(route: Route, seconds: float) -> Route:
     return route.changed(route.updated_at, **{CLAIM: time.time() + seconds})
 
 
-def claimed_for(route: Route) -> float:
-    """Return the seconds left for a running call, 0 if none is running."""
-    until = route.fields.get(CLAIM)
-    return max(0.0, until - time.time()) if isinstance(until, int | float) else 0.0
+def claimed_for(route: Route, seconds: float) -> float:
+    """Return the seconds left for a running call, 0 if none is running.
+
+    A claim for longer than `seconds`, the time of one call, was made before the clock was set
+    back, or is no time at all; waiting for it would block the chat.
+    """
+    until = number(route.fields.get(CLAIM))
+    left = 0.0 if until is None else until - time.time()
+    return left if 0 < left <= seconds else 0.0
 
 
 def was_made(route: Route) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout, lock_descriptor
 
-from hermes_store.errors import StoreError
+from hermes_store.errors import BadFile, StoreError
 
 PATIENCE = 30.0
 """Seconds to wait for another program."""
@@ -24,14 +24,27 @@ _STEP = 0.002
 
 
 @contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Turn errors of the file system into a sentence about a file."""
+    try:
+        yield
+    except OSError as error:
+        raise BadFile(
+            f"{path} cannot be read or written ({error.strerror or error}). Check its "
+            "permissions and the free space of its disk, then try again."
+        ) from error
+
+
+@contextmanager
 def locked(path: Path, patience: float = PATIENCE) -> Iterator[None]:
     """Hold a lock file for the block; StoreError if another program does not release it."""
     # No fallback: a lock that is merely an existing file would survive a crash.
     lock = FileLock(path, timeout=patience, mode=0o600, poll_interval=_STEP, fallback_to_soft=False)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise _held(path, patience) from None
+    with told(path):
+        try:
+            lock.acquire()
+        except Timeout:
+            raise _held(path, patience) from None
     try:
         yield
     finally:

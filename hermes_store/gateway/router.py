@@ -7,6 +7,7 @@ can do this at the same time.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ from typing import Any, Protocol
 from hermes_store.config.settings import Config, GatewayConfig
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.errors import TitleError, TitleTaken
+from hermes_store.errors import StoreError, TitleError, TitleTaken
 from hermes_store.gateway import before_reset, open_sessions, reset_policy, title_command
 from hermes_store.gateway.before_reset import BeforeReset
 from hermes_store.gateway.message_source import MessageSource
@@ -33,6 +34,8 @@ TOUCH_SECONDS = 60.0
 """How outdated the last activity in sessions.json may be while a conversation continues. The
 database is exact, and is checked before a reset."""
 _POLL_SECONDS = 0.02
+
+log = logging.getLogger("hermes_store.gateway")
 
 
 class HasDatabase(Protocol):
@@ -148,14 +151,26 @@ class SessionRouter:
     ) -> int:
         """Save a message to the database and the transcript; return its id.
 
+        If the transcript cannot be written, that is logged; the next message completes it.
+
         `more` takes other fields of a message, such as tool_calls or reasoning.
         """
         said: Mapping[str, Any] = {"role": role, "content": content, **more}
         moment = self._clock() if timestamp is None else timestamp
         with self._db.write() as tx:
             message_id = messages.append(tx, routed.session_id, said, moment)
-        with self._lock:
-            self.transcripts.catch_up(self._db, routed.session_id, message_id)
+        try:
+            with self._lock:
+                self.transcripts.catch_up(self._db, routed.session_id, message_id)
+        except StoreError as error:
+            # Raised, it would make a bot save the message a second time.
+            log.warning(
+                "Message %d is saved, but not yet in its transcript. The next message to %s "
+                "completes the transcript. %s",
+                message_id,
+                routed.session_id,
+                error,
+            )
         return message_id
 
     def _key(self, source: MessageSource) -> SessionKey:
@@ -241,7 +256,7 @@ class SessionRouter:
         if self._on_before_reset is not None and not before_reset.was_made(route):
             entries[route.key] = before_reset.claim(route, self._config.before_reset_seconds)
             return _Ending(route.key, session, reason, mine=True)
-        if before_reset.claimed_for(route) > 0:
+        if before_reset.claimed_for(route, self._config.before_reset_seconds) > 0:
             return _Ending(route.key, session, reason, mine=False)
         fresh = open_sessions.begin(
             tx, route.key, source, now, model=self._model, instead_of=session.id

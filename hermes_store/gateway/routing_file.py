@@ -16,13 +16,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
 from hermes_store.config.paths import create_folder
+from hermes_store.errors import BadFile
 from hermes_store.gateway import file_lock
 
 FILE_NAME = "sessions.json"
+MOST_BYTES = 64 * 1024 * 1024
+"""The largest file that is read: about a hundred thousand entries."""
 
 # The exact time of `updated_at`, which is local time without a zone and so ambiguous when clocks
 # go back in autumn. Hermes Agent ignores it and leaves it out.
@@ -120,15 +124,24 @@ def _moment(fields: Mapping[str, Any]) -> float | None:
         said = datetime.fromisoformat(fields["updated_at"]).timestamp()
     except (KeyError, TypeError, ValueError, OverflowError, OSError):
         return None
-    exact = fields.get(_EXACT)
-    if not isinstance(exact, int | float) or isinstance(exact, bool):
+    exact = number(fields.get(_EXACT))
+    if exact is None:
         return said
     # They mean the same time if they differ only by a change of clocks or zone; otherwise
     # another program wrote the one that it knows.
     apart = abs(said - exact)
     off = apart % _QUARTER
     same = apart <= _DAY + _QUARTER and min(off, _QUARTER - off) < 0.001
-    return float(exact) if same else said
+    return exact if same else said
+
+
+def number(value: Any) -> float | None:
+    """Return a number of the file, None for anything else and for one that is no time."""
+    try:
+        found = float(value) if isinstance(value, int | float) else nan
+    except OverflowError:
+        return None
+    return found if isfinite(found) and not isinstance(value, bool) else None
 
 
 class Routes:
@@ -147,22 +160,29 @@ class Routes:
 
         None also if the file is damaged; changing it repairs it.
         """
-        self._read(mend=False)
+        with file_lock.told(self.path):
+            self._read(mend=False)
         if self._seen is None:
             return None
         return next((self._entries[key] for key in keys if key in self._entries), None)
 
     @contextmanager
     def changing(self) -> Iterator[dict[str, Route]]:
-        """Give all entries to change; they are written if the block succeeds."""
-        create_folder(self.path.parent)
+        """Give all entries to change; they are written if the block succeeds.
+
+        BadFile if the file or its folder cannot be read or written.
+        """
+        with file_lock.told(self.path):
+            create_folder(self.path.parent)
         with file_lock.locked(self.path.with_name(FILE_NAME + ".lock")):
-            self._read(mend=True)
+            with file_lock.told(self.path):
+                self._read(mend=True)
             entries = dict(self._entries)
             yield entries
             if self._seen is None or _differ(entries, self._entries):
-                _replace(self.path, self._text(entries))
-                self._entries, self._seen = entries, _stamp(self.path)
+                with file_lock.told(self.path):
+                    _replace(self.path, self._text(entries))
+                    self._entries, self._seen = entries, _stamp(self.path)
 
     def _text(self, entries: Mapping[str, Route]) -> str:
         """Return the whole file, reusing unchanged entries: with 500, formatting all took 8 ms."""
@@ -180,7 +200,7 @@ class Routes:
         stamp = _stamp(self.path)
         if stamp is not None and stamp == self._seen:
             return
-        content, whole = parse(_bytes(self.path))
+        content, whole = parse(bytes_of(self.path))
         self._rest = {key: value for key, value in content.items() if key.startswith("_")}
         self._entries = {}
         for key, fields in content.items():
@@ -195,7 +215,7 @@ class Routes:
 
     def _set_aside(self) -> None:
         """Keep a copy of a damaged file, which is then replaced."""
-        found = _bytes(self.path)
+        found = bytes_of(self.path)
         if found is None:
             return
         stamp = time.strftime("%Y%m%d-%H%M%S")
@@ -247,11 +267,19 @@ def _pair(key: str, value: Any) -> str:
     return text.removeprefix("{\n").removesuffix("\n}")
 
 
-def _bytes(path: Path) -> bytes | None:
+def bytes_of(path: Path) -> bytes | None:
+    """Return the content of a file, None if there is none; BadFile if it is far too large."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            found = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         return None
+    if len(found) > MOST_BYTES:
+        raise BadFile(
+            f"{path} is larger than {MOST_BYTES // 1024**2} MB, which no gateway writes. Move it "
+            "away; its entries are then rebuilt from the database."
+        )
+    return found
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from hermes_store.config.paths import create_folder
 from hermes_store.engines.sqlite.session_database import Database
@@ -23,6 +23,7 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput
 from hermes_store.gateway import file_lock
 from hermes_store.records.message_content import decode_json
+from hermes_store.records.safe_text import storable
 from hermes_store.records.transfer import Kind
 from hermes_store.sessions import messages, session_rows
 from hermes_store.transfer.export_jsonl import dump
@@ -30,6 +31,9 @@ from hermes_store.transfer.write_imported_session import comparable, is_same
 
 META = "session_meta"
 ENDING = ".jsonl"
+MAX_LINE = 32 * 1024 * 1024
+"""The longest line that is read, in bytes; the rest of a longer one is passed over."""
+_BLOCK = 1024 * 1024
 
 _PLAIN = ("tool_call_id", "token_count", "finish_reason", "reasoning", "reasoning_content")
 _JSON = ("reasoning_details", "codex_reasoning_items", "codex_message_items")
@@ -67,17 +71,20 @@ class Transcripts:
 
     def path(self, session_id: str) -> Path:
         """Return the file of a session; InvalidInput if its id cannot be a file name."""
-        if not session_id or session_id in (".", "..") or set(session_id) & set("/\\\0"):
+        impossible = set(session_id) & set("/\\\0") or storable(session_id) != session_id
+        if not session_id or session_id in (".", "..") or impossible:
             raise InvalidInput(f"'{session_id}' cannot be the name of a transcript file.")
         return self.folder / (session_id + ENDING)
 
     def read(self, session_id: str) -> Transcript:
         """Return the content of a transcript, empty if there is none."""
-        try:
-            with self.path(session_id).open("rb") as file:
-                return _understood(file)
-        except FileNotFoundError:
-            return Transcript(None, ())
+        path = self.path(session_id)
+        with file_lock.told(path):
+            try:
+                with path.open("rb") as file:
+                    return _understood(_lines(file))
+            except FileNotFoundError:
+                return Transcript(None, ())
 
     def catch_up(self, db: Database, session_id: str, newest_id: int | None = None) -> int:
         """Add the messages that a transcript lacks; return how many were added.
@@ -86,7 +93,7 @@ class Transcripts:
         message `newest_id`.
         """
         path = self.path(session_id)
-        with _open_locked(path) as descriptor:
+        with file_lock.told(path), _open_locked(path) as descriptor:
             known = self._places.get(session_id)
             size = os.fstat(descriptor).st_size
             with db.read() as tx:
@@ -122,6 +129,24 @@ def _write(descriptor: int, text: str) -> None:
 # -- reading -----------------------------------------------------------------------------------
 
 
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a file; of one that is too long, only the beginning."""
+    while line := file.readline(MAX_LINE):
+        if len(line) == MAX_LINE and not line.endswith(b"\n") and _skip_line(file):
+            line += b"\n"
+        yield line
+
+
+def _skip_line(file: BinaryIO) -> bool:
+    """Pass over the rest of a line; tell whether it has an end."""
+    while block := file.read(_BLOCK):
+        place = block.find(b"\n")
+        if place >= 0:
+            file.seek(place + 1 - len(block), os.SEEK_CUR)
+            return True
+    return False
+
+
 def _understood(lines: Iterable[bytes]) -> Transcript:
     meta, said, torn, faulty = None, [], None, []
     for number, line in enumerate(lines, 1):
@@ -150,7 +175,7 @@ def _place(
 ) -> int:
     """Return the id of the last message in a transcript; repair its end."""
     with path.open("rb") as file:
-        found = _understood(file)
+        found = _understood(_lines(file))
     _end_line(descriptor, path, found.torn)
     last_id, said = 0, 0
     same = not found.faulty_lines
@@ -183,7 +208,7 @@ def _end_line(descriptor: int, path: Path, torn: str | None) -> None:
     size = os.fstat(descriptor).st_size
     if torn is not None:
         with path.open("rb") as file:
-            whole = size - len(file.read().rpartition(b"\n")[2])
+            whole = _end_of_lines(file, size)
         log.warning("The last line of %s was cut off; removed its %d bytes.", path, size - whole)
         os.ftruncate(descriptor, whole)
     elif size:
@@ -192,6 +217,18 @@ def _end_line(descriptor: int, path: Path, torn: str | None) -> None:
             ended = file.read(1) == b"\n"
         if not ended:
             _write(descriptor, "\n")
+
+
+def _end_of_lines(file: BinaryIO, size: int) -> int:
+    """Return where the last whole line of a file ends."""
+    while size:
+        start = max(0, size - _BLOCK)
+        file.seek(start)
+        place = file.read(size - start).rfind(b"\n")
+        if place >= 0:
+            return start + place + 1
+        size = start
+    return 0
 
 
 # -- writing -----------------------------------------------------------------------------------

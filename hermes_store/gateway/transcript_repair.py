@@ -14,6 +14,7 @@ from pathlib import Path
 
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.errors import BadFile
 from hermes_store.gateway import routing_file
 from hermes_store.gateway.transcript_files import ENDING, Transcripts
 from hermes_store.records.transfer import Imported, ImportReport, Kind, Outcome
@@ -59,7 +60,7 @@ def compare(tx: Transaction, path: Path) -> Compared:
     try:
         with import_file.opened(path) as lines:
             record = parse_import.transcript(import_file.numbered(lines), session_id)
-    except Refused:
+    except (Refused, BadFile):
         if not _is_blank(path):
             return Compared(path, Difference.FAULTY)
         record = Record({"id": session_id}, [], notes=["cut off"] * bool(path.stat().st_size))
@@ -96,7 +97,10 @@ def lost_routes(tx: Transaction, folder: Path) -> tuple[int, bool]:
     path = folder / routing_file.FILE_NAME
     if not path.is_file():
         return 0, True
-    content, whole = routing_file.parse(path.read_bytes())
+    try:
+        content, whole = routing_file.parse(routing_file.bytes_of(path))
+    except BadFile:
+        return 0, False
     lost = 0
     for key, fields in content.items():
         if key.startswith("_"):

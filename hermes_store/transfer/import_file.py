@@ -23,6 +23,8 @@ from hermes_store.transfer.parse_import import Line, Record, Refused, shown
 Progress = Callable[[int, int], None]
 
 _MAX_KEYS = 50
+MAX_LINE = 256 * 1024 * 1024
+"""The longest line that is read, in bytes; a session is one line, so this is its limit too."""
 # After this many faulty lines at the beginning, it is not a file to import.
 _PATIENCE = 20
 
@@ -205,7 +207,12 @@ class Lines:
         self._file.seek(0)
         self._starts = array("Q")
         start = 0
-        for line in self._file:
+        while line := self._file.readline(MAX_LINE + 1):
+            if len(line) > MAX_LINE:
+                raise BadFile(
+                    f"Line {len(self._starts) + 1} of {self._file.name} is longer than "
+                    f"{MAX_LINE // 1024**2} MB, which is too long to import. Nothing was imported."
+                )
             self._starts.append(start)
             start += len(line)
             yield line.decode("utf-8", "surrogateescape")
@@ -213,7 +220,7 @@ class Lines:
     def at(self, number: int) -> str:
         """Return a line that iteration has already passed."""
         self._file.seek(self._starts[number - 1])
-        return self._file.readline().decode("utf-8", "surrogateescape")
+        return self._file.readline(MAX_LINE).decode("utf-8", "surrogateescape")
 
 
 @contextmanager

@@ -6,11 +6,12 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hermes_store.config.settings import Config, DisplayConfig, SessionsConfig, load_config, parse
 from hermes_store.errors import ConfigError
+from tests.fuzzing import thorough
 
 FILE = Path("/somewhere/config.yaml")
 KEYS = [f"sessions.{each.name}" for each in fields(SessionsConfig)] + ["display.resume_display"]
@@ -34,7 +35,7 @@ def _outcome(text: str) -> Config | ConfigError:
         return error
 
 
-@settings(deadline=None, max_examples=80)
+@thorough(80)
 @given(TEXTS)
 @example("a: &a [*a]\nsessions: *a")
 @example('a: "\\UFFFFFFFF"')
@@ -44,7 +45,7 @@ def test_any_text_gives_settings_or_one_sentence(text: str) -> None:
     assert isinstance(_outcome(text), Config | ConfigError)
 
 
-@settings(deadline=None, max_examples=100)
+@thorough(100)
 @given(st.sampled_from(KEYS), VALUES)
 @example("sessions.retention_days", "2024-13-99")
 @example("sessions.retention_days", "!!int abc")

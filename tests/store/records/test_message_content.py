@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_store import SessionDB
@@ -19,6 +19,7 @@ from hermes_store.records.message_content import (
     readable,
     stored_preview,
 )
+from tests.fuzzing import thorough
 from tests.support import add
 
 PLAIN = st.text().filter(lambda text: not text.startswith(MARKER))
@@ -31,7 +32,7 @@ TREES = st.recursive(
 PARTS = st.lists(TREES, max_size=5) | st.dictionaries(st.text(), TREES, max_size=5)
 
 
-@settings(deadline=None, max_examples=100)
+@thorough(100)
 @given(PLAIN | st.none() | PARTS)
 def test_content_round_trips(content: Any) -> None:
     stored = encode(content)
@@ -39,14 +40,14 @@ def test_content_round_trips(content: Any) -> None:
     assert decode(stored) == content
 
 
-@settings(deadline=None, max_examples=60)
+@thorough(60)
 @given(PARTS)
 def test_json_columns_round_trip_or_are_nothing(value: Any) -> None:
     stored = encode_json(value)
     assert decode_json(stored) == (value or None)
 
 
-@settings(deadline=None, max_examples=100)
+@thorough(100)
 @given(PLAIN | PARTS)
 def test_everything_reads_as_one_short_line(content: Any) -> None:
     assert isinstance(readable(content), str)
@@ -59,7 +60,7 @@ def test_everything_reads_as_one_short_line(content: Any) -> None:
     assert not shown.startswith(MARKER)
 
 
-@settings(deadline=None, max_examples=60)
+@thorough(60)
 @given(st.text(), st.integers(0, 300))
 def test_a_preview_of_the_first_bytes_is_that_of_the_text(text: str, cut: int) -> None:
     raw = text.encode("utf-8", "ignore")
@@ -67,7 +68,7 @@ def test_a_preview_of_the_first_bytes_is_that_of_the_text(text: str, cut: int) -
     assert stored_preview(beginning) == preview(raw.decode("utf-8"))
 
 
-@settings(deadline=None, max_examples=100)
+@thorough(100)
 @given(st.text(max_size=40))
 def test_damaged_json_comes_back_as_text(text: str) -> None:
     assert decode(MARKER + "{" + text + "\x01") == "{" + text + "\x01"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_store import Store
@@ -13,6 +13,7 @@ from hermes_store.records.search import Order, Request, Severity
 from hermes_store.search import query_language
 from hermes_store.search.query_language import parse
 from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text
+from tests.fuzzing import thorough
 from tests.store.search import corpus
 
 PIECES = (
@@ -181,7 +182,7 @@ def test_brackets_deeper_than_allowed_lose_no_word() -> None:
     assert said(parse("(" * deep + "one" + ")" * deep + " two").root) == "and(one, two)"
 
 
-@settings(max_examples=400, deadline=None)
+@thorough(400)
 @given(anything)
 def test_parsing_never_fails_and_every_part_lies_in_the_text(text: str) -> None:
     query = parse(text)
@@ -204,7 +205,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield store
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@thorough(250)
 @given(text=anything, order=st.sampled_from((None, *Order)), grouped=st.booleans())
 def test_every_string_can_be_searched_for(
     filled: Store, text: str, order: Order | None, grouped: bool

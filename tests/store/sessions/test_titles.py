@@ -5,12 +5,13 @@ from __future__ import annotations
 from unicodedata import category
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_store import SessionDB
 from hermes_store.errors import SessionNotFound, TitleTaken, TitleTooLong
 from hermes_store.sessions import titles
+from tests.fuzzing import thorough
 from tests.support import LONG_AGO, add
 
 EMOJI = ("👨‍👩‍👧‍👦", "👩🏽‍💻", "🏳️‍🌈", "❤️‍🔥", "👁️‍🗨️", "🧑🏿‍🤝‍🧑🏻", "🏴‍☠️")
@@ -29,7 +30,7 @@ def _sanitized(text: str) -> str | None:
         return None
 
 
-@settings(deadline=None, max_examples=100)
+@thorough(100)
 @given(TEXT)
 def test_sanitizing_twice_changes_nothing(text: str) -> None:
     once = _sanitized(text)
@@ -37,7 +38,7 @@ def test_sanitizing_twice_changes_nothing(text: str) -> None:
         assert titles.sanitize(once) == once
 
 
-@settings(deadline=None, max_examples=100)
+@thorough(100)
 @given(TEXT)
 def test_a_sanitized_title_is_one_clean_line(text: str) -> None:
     clean = _sanitized(text)
@@ -50,7 +51,7 @@ def test_a_sanitized_title_is_one_clean_line(text: str) -> None:
     assert all(category(char) != "Cs" for char in clean)
 
 
-@settings(deadline=None, max_examples=60)
+@thorough(60)
 @given(
     st.sampled_from(EMOJI), st.text(alphabet="abc 日本", max_size=20), st.text("xyz", max_size=5)
 )
@@ -78,7 +79,7 @@ def test_a_title_over_the_limit_says_how_long_it_is() -> None:
     assert (caught.value.length, caught.value.limit) == (103, 100)
 
 
-@settings(deadline=None, max_examples=100)
+@thorough(100)
 @given(TEXT, NUMBERS)
 def test_numbering_round_trips(text: str, number: int) -> None:
     base = _sanitized(text)
@@ -92,7 +93,7 @@ def test_numbering_round_trips(text: str, number: int) -> None:
     assert titles.numbered(kept, number) == title
 
 
-@settings(deadline=None, max_examples=100)
+@thorough(100)
 @given(TEXT, NUMBERS)
 def test_a_numbered_title_can_be_stored_as_it_is(text: str, number: int) -> None:
     base = _sanitized(text)

@@ -1,0 +1,1 @@
+"""A long campaign of harm against real homes; `python -m tests.campaign --help` explains it."""
