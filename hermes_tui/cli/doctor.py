@@ -30,8 +30,10 @@ def describe(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, context: Context) -> int:
     if not context.database.exists():
         raise DatabaseMissing(f"There is no session database at {context.database}.")
-    if options.repair:
-        return _repair(context)
+    return _repair(context) if options.repair else _check(context)
+
+
+def _check(context: Context) -> int:
     findings = examine(context.database)
     if context.printer.as_json:
         listed = [
@@ -63,7 +65,8 @@ def _repair(context: Context) -> int:
         )
         return 1 if done.beside is not None else 0
     if not done.steps:
-        printer.line("Nothing is broken, so nothing was changed.")
+        printer.line("The database is not broken, so nothing was changed.")
+        return _check(context)
     for sentence in (*done.steps, *done.lost):
         printer.line(sentence)
     if done.original is not None:

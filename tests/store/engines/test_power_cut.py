@@ -224,9 +224,6 @@ def test_the_record_shows_what_is_not_on_disk(
     )
 
 
-@pytest.mark.xfail(
-    strict=True, reason="A restored session leaves the trash before the database is on disk."
-)
 def test_with_normal_durability_no_session_is_in_neither(
     prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
