@@ -17,10 +17,11 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from hermes_tui.browse.screen import BrowseScreen
+from hermes_tui.crash_log import write_crash_log
 from hermes_tui.first_list_rows import Head
 from hermes_tui.presentation import themes
 from hermes_tui.start_options import Choice, Opening
-from hermes_tui.store_access import Access, write_crash_log
+from hermes_tui.store_access import Access
 from hermes_tui.textual_private import QuietApp
 from hermes_tui.widgets.line_view import STYLES
 

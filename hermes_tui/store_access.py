@@ -10,10 +10,8 @@ stays up.
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -26,7 +24,7 @@ from textual.worker import get_current_worker
 
 from hermes_store.engines.sqlite.watch import Watch
 from hermes_store.errors import DatabaseMissing, DatabaseReadOnly, StoreError
-from hermes_store.version import __version__
+from hermes_tui.crash_log import BUG, write_crash_log
 
 if TYPE_CHECKING:
     from textual.dom import DOMNode
@@ -221,10 +219,10 @@ class Access:
 
     def _mistake(self, error: Exception) -> StoreError:
         """Log an unexpected error and return a message for the user."""
-        log.error("A job failed", exc_info=error)
+        log.error("A job failed: %s", type(error).__name__)
         path = write_crash_log(error, self.database.parent)
         more = f" Details are in {path}." if path is not None else ""
-        return StoreError(f"That failed because of a bug in this program.{more}")
+        return StoreError(f"{BUG}{more}")
 
     # -- stores ----------------------------------------------------------------------------
 
@@ -309,24 +307,3 @@ class Access:
         for queue in self._queues:
             queue.wait(max(0.0, deadline - time.monotonic()))
         self.reopen()
-
-
-def write_crash_log(error: Exception, home: Path | None) -> Path | None:
-    """Write an error to a file that only its owner can read, and return the path.
-
-    `home` is None for a demo, whose home is removed before anyone could read the file.
-    """
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    text = "".join(traceback.format_exception(error))
-    places = [home / "logs"] if home is not None else []
-    for place in (*places, Path(os.environ.get("TMPDIR", "/tmp"))):
-        path = place / f"hermes-sessions-crash-{stamp}-{os.getpid()}.log"
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
-                file.write(f"hermes-sessions {__version__}\n\n{text}")
-        except OSError:
-            continue
-        return path
-    return None

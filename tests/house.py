@@ -37,8 +37,8 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.records",
         "frozen records by topic; reading stored content; the gate that makes text safe to show",
-        """safe_text message_content tool_calls sources relation_to_parent session message
-        listing transcript recap search recall marks trash prune statistics upkeep_reports
+        """safe_text stored_values message_content tool_calls sources relation_to_parent session
+        message listing transcript recap search recall marks trash prune statistics upkeep_reports
         transfer""",
     ),
     _row(
@@ -50,10 +50,10 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.engines.sqlite",
         "SQLite files, schema, migrations, full-text indexes, the files beside the database",
-        """schema trigger_fingerprint fulltext session_activity_table session_activity_temp_view
-        file_capabilities error_translation transaction sqlite_file checkpoint durability
-        writer_queue migrations session_database tokenizer side_word_index sidecar_database
-        watch""",
+        """schema schema_reader trigger_fingerprint fulltext session_activity_table
+        session_activity_temp_view file_capabilities error_translation transaction sqlite_file
+        checkpoint durability writer_queue migrations session_database tokenizer side_word_index
+        sidecar_database watch""",
     ),
     _row(
         "hermes_store.sessions",
@@ -115,7 +115,7 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_tui",
         "how to open the screens, and every action with its keys",
-        "start_options actions first_list_rows",
+        "start_options actions crash_log first_list_rows",
     ),
     _row(
         "hermes_tui.presentation",

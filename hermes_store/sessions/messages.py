@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -16,7 +16,7 @@ from hermes_store.engines.sqlite.session_activity_temp_view import shown_message
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput, SessionInUse, SessionNotFound
 from hermes_store.records import message_content as contents
-from hermes_store.records import tool_calls
+from hermes_store.records import stored_values, tool_calls
 from hermes_store.records.message import Message
 from hermes_store.sessions import lineage
 
@@ -53,6 +53,16 @@ _FIELDS = (
     "finish_reason",
     "reasoning",
 )
+
+_READERS: dict[str, Callable[[Any], Any]] = dict.fromkeys(_FIELDS, stored_values.optional_text) | {
+    "id": stored_values.count,
+    "session_id": stored_values.text,
+    "role": stored_values.text,
+    "timestamp": stored_values.moment,
+    "content": lambda value: contents.decode(stored_values.optional_text(value)),
+    "tool_calls": lambda value: contents.decode_json(stored_values.optional_text(value)),
+    "token_count": stored_values.optional_count,
+}
 
 # Text that a memory provider inserted into a turn; a replay must not repeat it.
 _RECALLED = (
@@ -190,9 +200,7 @@ def _selected(tx: Transaction) -> str:
 
 
 def _message(row: tuple[Any, ...]) -> Message:
-    values = dict(zip(_FIELDS, row, strict=True))
-    values["content"] = contents.decode(values["content"])
-    values["tool_calls"] = contents.decode_json(values["tool_calls"])
+    values = {name: _READERS[name](value) for name, value in zip(_FIELDS, row, strict=True)}
     return Message(**values)
 
 
