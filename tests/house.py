@@ -104,8 +104,8 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.upkeep",
         "prune, statistics, insights, optimize, doctor, repair",
-        """statistics insights prune_filter prune_plan prune_by_age optimize auto_prune doctor
-        repair api""",
+        """statistics insights prune_filter prune_plan prune_by_age optimize auto_prune odd_values
+        doctor repair api""",
     ),
     _row(
         "hermes_store",
@@ -126,7 +126,7 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_tui.widgets",
         "widgets that know nothing of sessions",
-        """lru_cache clipboard notice text_field heights status_bar checkboxes line_view
+        """lru_cache clipboard notice text_field plain_text heights status_bar checkboxes line_view
         virtual_list""",
     ),
     _row(

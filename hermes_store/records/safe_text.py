@@ -48,6 +48,12 @@ def clean(text: str) -> str:
     return _UNSAFE.sub(_visible, text)
 
 
+def clean_in_place(text: str) -> str:
+    """Return text that is safe to show and in which every character keeps its place."""
+    text = storable(text)
+    return _UNSAFE.sub(lambda match: _visible(match) or "\ufffd", text)
+
+
 def clean_line(text: str) -> str:
     """Return text that is safe to show and cannot start a line of its own."""
     return clean(text).replace("\n", "␊")
