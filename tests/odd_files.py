@@ -19,7 +19,7 @@ WORD = "zebrafish"
 """In every text, to search for."""
 ESCAPES = "\x1b]0;pwned\x07\x9b31m\x1b[2J\u202ebidi\u2066\x7f"
 START = 1_789_000_000.0
-DERIVED = ("messages_fts", "sqlite_", "session_activity")
+DERIVED = ("messages_fts", "sqlite_")
 """How the names of tables begin that the database itself keeps up to date."""
 FILES_OWN = ("meta", "trash_chunks")
 
@@ -98,17 +98,18 @@ def _refill(con: apsw.Connection, table: str, columns: list[str], value: Value) 
             con.execute(put, row)
 
 
-def with_escapes(path: Path) -> None:
+def with_escapes(path: Path, *, choices: bool = False) -> None:
     """Make a database in which every column of every row holds an escape sequence.
 
     Ids and what they refer to get the same one, so that lineage, marks and trash still hold.
+    With `choices`, so do roles, reasons and kinds, which choose what is shown at all.
     """
     make(path)
 
     def escaped(table: str, column: str, old: Any) -> Any:
-        if column in ("edge", "kind", "role", "end_reason", "key") and isinstance(old, str):
-            return old  # these choose what is shown at all
-        if isinstance(old, bytes) or (table, column) == ("schema_version", "version"):
+        if column in ("kind", "role", "end_reason", "key", "version") and not choices:
+            return old
+        if isinstance(old, bytes):
             return old
         if column.endswith("id") and old is None:
             return None

@@ -52,11 +52,11 @@ class Lists:
         with self._database.read() as tx:
             wanted = self._without_archived(tx, chosen or Filter())
             found = recent_sessions.rich(tx, wanted, limit=limit, by_activity=True)
-            if not found or found[0]["last_active"]:
+            if not found or not recent_sessions.has_odd_times(tx, found[0]):
                 return found
-            # SQL sorts what is no time first; it belongs after everything else.
+            # SQL sorts what is no time in seconds first; it belongs where its time puts it.
             every = recent_sessions.rich(tx, wanted, limit=-1, by_activity=True)
-            every.sort(key=lambda row: not row["last_active"])
+            every.sort(key=lambda row: -row["last_active"])
             return every[:limit] if limit >= 0 else every
 
     def _without_archived(self, tx: Transaction, chosen: Filter) -> Filter:

@@ -15,7 +15,7 @@ from hermes_store.records.listing import Filter
 from hermes_store.records.message_content import MARKER, stored_preview
 from hermes_store.records.session import Conversation
 from hermes_store.records.sources import all_spellings, of_source
-from hermes_store.records.stored_values import count, moment, text
+from hermes_store.records.stored_values import count, is_moment, moment, text
 from hermes_store.sessions import lineage, session_rows
 from hermes_store.sessions.lineage import over_chain
 
@@ -104,6 +104,17 @@ def rich(
     if project_tips and not chosen.include_children:
         found = [_project(tx, row) for row in found]
     return found
+
+
+def has_odd_times(tx: Transaction, first: dict[str, Any]) -> bool:
+    """Return whether a list, of which this is the first row, begins with what is no time.
+
+    Without the table of activities, only where the row shows it: to look costs as much as to list.
+    """
+    if not tx.caps.activity or not first["last_active"]:
+        return not first["last_active"]
+    newest = "SELECT chain_active FROM session_activity WHERE listed = 1"
+    return not is_moment(tx.value(f"{newest} ORDER BY chain_active DESC LIMIT 1"))
 
 
 def _by_start(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[dict[str, Any]]:

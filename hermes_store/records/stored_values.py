@@ -17,6 +17,11 @@ LARGEST = 2**63 - 1
 EARLIEST, LATEST = -62_135_596_800.0 + 86_400, 32_503_680_000.0
 """The years 1 and 3000; damaged databases contain times that no calendar can express."""
 
+_UNITS, _OLD = (1e3, 1e6, 1e9), 631_152_000.0
+"""Smaller units than a second; none gives a time before 1990 where another gives a later one."""
+MAX_DEPTH = 100
+TOO_DEEP = "[nested too deeply to be shown]"
+
 Fallback = TypeVar("Fallback")
 
 
@@ -79,10 +84,15 @@ def optional_amount(value: Any) -> float | None:
 def moment(value: Any) -> float:
     """Return a stored time as seconds since 1970; 0 for what is none.
 
-    What no calendar can express becomes the nearest time that one can.
+    Some programs count milliseconds, microseconds or nanoseconds. What no calendar can express
+    becomes the nearest time that one can.
     """
     found = number(value)
-    return 0.0 if found is None else max(EARLIEST, min(float(found), LATEST))
+    if found is None:
+        return 0.0
+    if found > LATEST:
+        found = next((found / unit for unit in _UNITS if _OLD < found / unit <= LATEST), LATEST)
+    return max(EARLIEST, float(found))
 
 
 def is_moment(value: Any) -> bool:
@@ -101,12 +111,14 @@ def flag(value: Any) -> bool:
     return bool(number(value))
 
 
-def for_json(value: Any) -> Any:
+def for_json(value: Any, depth: int = 0) -> Any:
     """Return a value that JSON can represent: bytes become text, infinite numbers null."""
+    if depth > MAX_DEPTH and isinstance(value, Mapping | list | tuple):
+        return TOO_DEEP
     if isinstance(value, Mapping):
-        return {text(key): for_json(each) for key, each in value.items()}
+        return {text(key): for_json(each, depth + 1) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [for_json(each) for each in value]
+        return [for_json(each, depth + 1) for each in value]
     if isinstance(value, float):
         return value if isfinite(value) else None
     if value is None or isinstance(value, str | int):

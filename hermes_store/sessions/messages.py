@@ -251,11 +251,13 @@ def conversation(
 
 def _replayed(message: Mapping[str, Any]) -> dict[str, Any]:
     content = message["content"]
+    if isinstance(content, bytes):
+        content = stored_values.text(content)
     if isinstance(content, str) and message["role"] in ("user", "assistant"):
         for pattern in _RECALLED:
             content = pattern.sub("", content)
         content = content.strip()
-    replayed: dict[str, Any] = {"role": message["role"], "content": content}
+    replayed: dict[str, Any] = {"role": stored_values.text(message["role"]), "content": content}
     for name in ("tool_call_id", "tool_name", "tool_calls"):
         if message.get(name):
             replayed[name] = message[name]

@@ -11,7 +11,7 @@ from math import isfinite
 from typing import Any
 
 from hermes_store.records.safe_text import escape_json, storable
-from hermes_store.records.tool_calls import TOO_DEEP
+from hermes_store.records.stored_values import TOO_DEEP
 from hermes_store.transfer.readable_export import Head
 
 

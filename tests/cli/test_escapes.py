@@ -59,26 +59,26 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=[False, True], ids=["texts", "choices"])
+def sample(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("escapes")
-    odd_files.with_escapes(folder / "state.db")
+    odd_files.with_escapes(folder / "state.db", choices=request.param)
     line = {"id": f"in{ESCAPES}", "source": ESCAPES, "title": ESCAPES, ESCAPES: 1, "messages": []}
     (folder / "evil.jsonl").write_text(f"{json.dumps(line)}\n")
     return folder
 
 
 @pytest.fixture
-def home(sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    place = tmp_path / "home"
-    shutil.copytree(sample, place)
-    monkeypatch.setenv("HERMES_HOME", str(place))
+def place(sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "home"
+    shutil.copytree(sample, folder)
+    monkeypatch.setenv("HERMES_HOME", str(folder))
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.setenv("PAGER", "cat > paged")
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.chdir(place)
-    yield place
+    monkeypatch.chdir(folder)
+    yield folder
 
 
 def outcome(monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> tuple[int, str]:
@@ -108,10 +108,10 @@ def commands() -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("arguments", commands(), ids=lambda each: ascii(" ".join(each))[1:40])
 def test_nothing_stored_acts_on_the_terminal(
-    home: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+    place: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
     if "--days" in arguments:
-        _date(home)
+        _date(place)
     code, written = outcome(monkeypatch, arguments)
     rest = OWN.sub("", written)
     found = ACTS.search(rest)
@@ -120,19 +120,19 @@ def test_nothing_stored_acts_on_the_terminal(
     assert "Traceback" not in written and "bug in this program" not in written
 
 
-def _date(home: Path) -> None:
+def _date(place: Path) -> None:
     """Give the sessions times, without which no statistics count them."""
-    with raw(home / "state.db") as con:
+    with raw(place / "state.db") as con:
         con.execute("UPDATE sessions SET started_at = ?", (odd_files.START,))
 
 
-def test_the_test_reaches_what_is_stored(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_test_reaches_what_is_stored(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for arguments in (["list"], ["search", WORD], ["show", ID], ["tree", ID], ["trash"]):
         code, written = outcome(monkeypatch, ["sessions", *arguments])
         assert code == 0 and "␛]0;pwned␇" in written, (arguments, written)
 
 
-def test_json_keeps_its_value(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_keeps_its_value(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, written = outcome(monkeypatch, ["sessions", "list", "--json"])
     assert ID in [row["id"] for row in json.loads(written)["sessions"]]
     _, written = outcome(monkeypatch, ["sessions", "export", "-"])

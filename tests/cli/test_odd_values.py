@@ -193,3 +193,17 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(len(ODD)):
             add(db, f"s{number}", f"{WORD} {number}", at=START + number, ended=START + 99)
     return folder
+
+
+def test_deeply_nested_content_is_printed(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with SessionDB(home / "state.db") as db:
+        add(db, "deep", "x")
+    with raw(home / "state.db") as con:
+        for depth in (90, 400, 900, 5_000):
+            nested = "\x00json:" + "[" * depth + "1" + "]" * depth
+            con.execute("UPDATE messages SET content = ?, tool_calls = ?", (nested, nested[6:]))
+            for arguments in (["show", "deep", "--json"], ["show", "deep", "--no-pager"], ["list"]):
+                ran(home, "sessions", *arguments)
+            ran(home, "sessions", "search", "1", "--json")
+            ran(home, "-r", "deep", "--print")

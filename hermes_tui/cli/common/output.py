@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn, TextIO
 
 from hermes_store.records.safe_text import clean, clean_line, escape_json
-from hermes_store.records.stored_values import for_json
+from hermes_store.records.stored_values import for_json, text
 from hermes_tui.presentation.fit_text import cell_width, fit, plain
 
 JSON_VERSION = 1
@@ -122,12 +122,20 @@ class Printer:
 
     def data(self, kind: str, **content: Any) -> None:
         """Print JSON: {"version": 1, "kind": …, …}; control characters are escaped."""
-        answer = for_json({"version": JSON_VERSION, "kind": kind, **content})
-        self._out.write(escape_json(json.dumps(answer, ensure_ascii=False, indent=2)) + "\n")
+        answer = {"version": JSON_VERSION, "kind": kind, **content}
+        try:
+            dumped = _dumped(answer)
+        except (ValueError, TypeError, RecursionError):
+            dumped = _dumped(for_json(answer))
+        self._out.write(escape_json(dumped) + "\n")
 
     def flush(self) -> None:
         """Flush the output, so that a broken pipe is noticed here."""
         self._out.flush()
+
+
+def _dumped(answer: Any) -> str:
+    return json.dumps(answer, ensure_ascii=False, indent=2, allow_nan=False, default=text)
 
 
 def complain(sentence: str) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hermes_store import SessionDB
 from hermes_store.engines.sqlite.sidecar_database import path_for
 from hermes_store.records import stored_values
+from hermes_store.records.listing import View
 from hermes_store.records.prune import PruneFilter
 from hermes_store.records.upkeep_reports import Health
 from hermes_store.store import Store
@@ -95,6 +96,20 @@ def test_what_has_no_time_is_listed_last(path: Path, odd: Any) -> None:
     with Store(path, read_only=True) as store:
         assert [row["id"] for row in store.lists.as_dictionaries()] == ["s2", "s0", "s1"]
         assert [row["id"] for row in store.lists.as_dictionaries(limit=2)] == ["s2", "s0"]
+        assert list(store.lists.entries(View(), now=LONG_AGO)) == ["s2", "s0", "s1"]
+
+
+def test_milliseconds_are_listed_where_they_belong(path: Path) -> None:
+    with SessionDB(path) as db:
+        for number in range(3):
+            add(db, f"s{number}", "said", at=LONG_AGO + number * 100)
+    with raw(path) as con:
+        con.execute("UPDATE messages SET timestamp = timestamp * 1000 WHERE session_id = 's1'")
+    with Store(path, read_only=True) as store:
+        assert [row["id"] for row in store.lists.as_dictionaries()] == ["s2", "s1", "s0"]
+        assert list(store.lists.entries(View(), now=LONG_AGO)) == ["s2", "s1", "s0"]
+        (row,) = store.lists.rows(["s1"], now=LONG_AGO)
+        assert row.last_active == LONG_AGO + 101
 
 
 def test_a_very_long_name_is_not_found_and_nothing_else(path: Path) -> None:
