@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -13,6 +13,13 @@ from hermes_store import SessionDB
 from hermes_store.engines.sqlite.sidecar_database import path_for
 from hermes_store.records.relation_to_parent import Edge
 from tests.support import add, add_chain, raw
+
+
+class Broken(NamedTuple):
+    """Text that is not UTF-8."""
+
+    data: bytes
+
 
 Value = Callable[[str, str, Any], Any]
 WORD = "zebrafish"
@@ -50,9 +57,13 @@ def make(path: Path) -> None:
 
 
 def tables(con: apsw.Connection) -> dict[str, list[str]]:
-    """Return the columns of every table that programs write to, without row ids."""
+    """Return the columns of every table that programs write to, without row ids.
+
+    Triggers carry what is written to the last ones over to the others.
+    """
     found = {}
-    for (name,) in list(con.execute("SELECT name FROM sqlite_master WHERE type = 'table'")):
+    listed = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name IN (?, ?)"
+    for (name,) in list(con.execute(listed, ("sessions", "messages"))):
         if name.startswith(DERIVED) or name in FILES_OWN:
             continue
         columns = list(con.execute(f"PRAGMA table_info({name})"))
@@ -79,23 +90,32 @@ def fill(path: Path, value: Value) -> None:
                 con.execute(f"SELECT rowid, {', '.join(columns)} FROM {table}")
             ):
                 for column, stored in zip(columns, old, strict=True):
+                    mark, new = bound(value(table, column, stored))
                     with suppress(apsw.ConstraintError, apsw.MismatchError):
                         con.execute(
-                            f"UPDATE {table} SET {column} = ? WHERE rowid = ?",
-                            (value(table, column, stored), rowid),
+                            f"UPDATE {table} SET {column} = {mark} WHERE rowid = ?", (new, rowid)
                         )
+
+
+def bound(value: Any) -> tuple[str, Any]:
+    """Return the SQL for a value, and what to bind to it."""
+    return ("CAST(? AS TEXT)", value.data) if isinstance(value, Broken) else ("?", value)
 
 
 def _refill(con: apsw.Connection, table: str, columns: list[str], value: Value) -> None:
     rows = list(con.execute(f"SELECT {', '.join(columns)} FROM {table}"))
     con.execute(f"DELETE FROM {table}")
-    put = f"INSERT INTO {table}({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
     for row in rows:
         pairs = zip(columns, row, strict=True)
-        try:
-            con.execute(put, [value(table, column, old) for column, old in pairs])
-        except apsw.ConstraintError:
-            con.execute(put, row)
+        new = [bound(value(table, column, old)) for column, old in pairs]
+        for pair in (new, [("?", old) for old in row]):
+            marks = ", ".join(mark for mark, _ in pair)
+            with suppress(apsw.ConstraintError):
+                con.execute(
+                    f"INSERT INTO {table}({', '.join(columns)}) VALUES ({marks})",
+                    [each for _, each in pair],
+                )
+                break
 
 
 def with_escapes(path: Path, *, choices: bool = False) -> None:

@@ -38,12 +38,12 @@ def text_or(value: Any, fallback: Fallback) -> str | Fallback:
 
 def text(value: Any) -> str:
     """Return a stored text, "" for NULL."""
-    return text_or(value, "")
+    return value if type(value) is str else text_or(value, "")
 
 
 def optional_text(value: Any) -> str | None:
     """Return a stored text, None for NULL."""
-    return text_or(value, None)
+    return value if value is None or type(value) is str else text_or(value, None)
 
 
 def number(value: Any) -> float | None:
@@ -61,6 +61,8 @@ def number(value: Any) -> float | None:
 
 def count(value: Any) -> int:
     """Return a stored count; 0 for what is none."""
+    if type(value) is int and -LARGEST <= value <= LARGEST:
+        return value
     found = number(value)
     return 0 if found is None else max(-LARGEST, min(int(found), LARGEST))
 
@@ -87,6 +89,8 @@ def moment(value: Any) -> float:
     Some programs count milliseconds, microseconds or nanoseconds. What no calendar can express
     becomes the nearest time that one can.
     """
+    if type(value) is float and EARLIEST <= value <= LATEST:
+        return value
     found = number(value)
     if found is None:
         return 0.0

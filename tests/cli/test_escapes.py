@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
+import logging
 import re
 import shutil
 import sys
@@ -12,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from hermes_tui.cli.common import output
 from hermes_tui.cli.main import run
 from hermes_tui.cli.verb_table import VERBS
+from hermes_tui.crash_log import BUG
 from tests import odd_files
 from tests.odd_files import ESCAPES, WORD
 from tests.support import raw
@@ -137,3 +141,71 @@ def test_json_keeps_its_value(place: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert ID in [row["id"] for row in json.loads(written)["sessions"]]
     _, written = outcome(monkeypatch, ["sessions", "export", "-"])
     assert ID in [json.loads(line)["id"] for line in written.splitlines()]
+
+
+ELSEWHERE = {
+    "output": {"print", "sys.stdout"},  # the printer itself
+    "main": {"print", "sys.stdout"},  # help and version, and what remains of a broken pipe
+    "progress": {"print"},
+    "chat": {"print", "sys.stdout"},  # an answer as it arrives, cleaned piece by piece
+    "hermes_agent": {"sys.stdout"},  # flushed before another program takes over
+    "show": {"sys.stdout"},  # whether there is a terminal for a pager
+    "browse": {"sys.stdout"},
+}
+
+
+def test_only_the_printer_prints() -> None:
+    folder = Path(output.__file__).parent.parent
+    for path in folder.rglob("*.py"):
+        used = {
+            name
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if (name := _name(node)) in ("print", "sys.stdout")
+        }
+        assert used <= ELSEWHERE.get(path.stem, set()), path
+
+
+def _name(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return f"{node.value.id}.{node.attr}"
+    return None
+
+
+def test_a_line_cannot_be_forged() -> None:
+    out = Terminal()
+    output.Printer(out).line(output.strong("one\nDeleted everything."), " two\r\nthree")
+    assert out.getvalue() == "\x1b[1mone␊Deleted everything.\x1b[0m two␊three\n"
+
+
+def test_what_another_program_reads_stays_as_it_is() -> None:
+    pipe, terminal = io.StringIO(), Terminal()
+    for out in (pipe, terminal):
+        output.Printer(out).value(ID)
+    assert pipe.getvalue() == f"{ID}\n"
+    assert ACTS.search(terminal.getvalue()[:-1]) is None
+
+
+def test_an_unexpected_error_is_a_sentence(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> int:
+        raise ValueError(f"could not convert {ESCAPES} secret words")
+
+    monkeypatch.setattr("hermes_tui.cli.stats.run", fail)
+    code, written = outcome(monkeypatch, ["sessions", "stats"])
+    assert code == 1 and BUG in written and ACTS.search(written) is None
+    assert "secret words" not in written and "Traceback" not in written
+    [log] = (place / "logs").iterdir()
+    assert "builtins.ValueError" in log.read_text() and "could not convert" in log.read_text()
+    assert ESCAPES not in log.read_text()
+
+
+def test_a_warning_is_a_sentence(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def warn(*_: object) -> int:
+        logging.getLogger("hermes_store.test").warning("about %s", ESCAPES)
+        return 0
+
+    monkeypatch.setattr("hermes_tui.cli.stats.run", warn)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    code, written = outcome(monkeypatch, ["sessions", "stats"])
+    assert code == 0 and written.startswith("hermes: about ␛") and ACTS.search(written) is None

@@ -22,14 +22,14 @@ from hermes_store.engines.sqlite.sidecar_database import path_for
 from hermes_tui.cli.main import run
 from hermes_tui.crash_log import BUG
 from tests import odd_files
-from tests.odd_files import START, WORD
+from tests.odd_files import START, WORD, Broken
 from tests.store import newer
 from tests.support import add, raw
 
 ODD = (
     None, "", "abc", 0, -1, 1.5, START * 1000, 1e300, -1e18, float("inf"), float("-inf"),
     2**63 - 1, -(2**63), b"", b"blob", b"\xff\x00\xfe", "\x00json:[1", '{"a": [1]}', "[1, {}]",
-    "1e400", "nan", " 17 ", "\x1b[31m", "user", "compression", "x" * 300,
+    "1e400", "nan", " 17 ", "\x1b[31m", "user", "compression", "x" * 300, Broken(b"ab\xe4c"),
 )  # fmt: skip
 VALUES = st.one_of(
     st.sampled_from(ODD),
@@ -38,6 +38,7 @@ VALUES = st.one_of(
     st.floats(allow_nan=False),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
     st.binary(max_size=8),
+    st.binary(max_size=8).map(Broken),
 )
 
 READING = (
@@ -116,6 +117,11 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     odd_files.make(made["ours"] / "state.db")
     odd_files.make(made["untouched"] / "state.db")
     odd_files.without_activity(made["untouched"] / "state.db")
+    transcripts = made["ours"] / "sessions"
+    transcripts.mkdir()
+    line = json.dumps({"role": "user", "content": f"asked about {WORD}", "timestamp": START})
+    for name in ("plain", "branch", "gone"):
+        (transcripts / f"{name}.jsonl").write_text(f"{line}\n")
     newer.make(made["newer"] / "state.db")
     other = newer.Newer(made["newer"] / "state.db")
     for number in range(3):
@@ -174,7 +180,8 @@ def test_all_odd_values_in_one_column(many: Path, tmp_path: Path, column: str) -
         for row, value in enumerate(ODD, 1):
             # No database can hold NULL where the schema has NOT NULL.
             with suppress(apsw.ConstraintError):
-                con.execute(f"UPDATE {table} SET {name} = ? WHERE rowid = ?", (value, row))
+                mark, new = odd_files.bound(value)
+                con.execute(f"UPDATE {table} SET {name} = {mark} WHERE rowid = ?", (new, row))
     for command in READING:
         ran(home, "sessions", *command)
     for each in ids(home)[:3]:
