@@ -58,6 +58,7 @@ _READERS: dict[str, Callable[[Any], Any]] = dict.fromkeys(_FIELDS, stored_values
     **{n: stored_values.count for n in _FIELDS if n.endswith(("_count", "_tokens"))},
 }
 _SHOWN = tuple(name for name in _FIELDS if name != "archived")
+_NEEDED = ("id", "source", "started_at")
 
 # Markers that newer Hermes versions read to tell children apart.
 _MARKERS = {Edge.BRANCH: "_branched_from", Edge.AGENT: "_delegate_from"}
@@ -88,9 +89,9 @@ def from_row(row: tuple[Any, ...]) -> Session:
 
 
 def mended(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of any columns with valid values in those that a Session has."""
+    """Return a row of any columns with valid values in those that a Session has; NULL may stay."""
     for name in _SHOWN:
-        if name in row:
+        if row.get(name) is not None or name in _NEEDED:
             row[name] = _READERS[name](row[name])
     return row
 
