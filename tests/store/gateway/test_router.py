@@ -41,6 +41,7 @@ def test_a_key_has_one_session(router: SessionRouter, clock: Clock) -> None:
 def test_any_chat_id_has_one_session(
     db: SessionDB, router: SessionRouter, folder: Path, chat_id: str
 ) -> None:
+    router.incoming(BOB)
     source = MessageSource(platform="telegram", chat_id=chat_id, user_id="alice")
     first = router.incoming(source)
     # Without the routing file, only the database knows the session of a chat.
