@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from textual import events
 from textual.binding import Binding
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
+from hermes_store.records.safe_text import clean
 from hermes_tui.browse.screen import BrowseScreen
+from hermes_tui.crash_log import write_crash_log
 from hermes_tui.first_list_rows import Head
 from hermes_tui.presentation import themes
 from hermes_tui.start_options import Choice, Opening
-from hermes_tui.store_access import Access, write_crash_log
+from hermes_tui.store_access import Access
 from hermes_tui.textual_private import QuietApp
 from hermes_tui.widgets.line_view import STYLES
 
@@ -174,6 +177,20 @@ class HermesApp(QuietApp[Choice]):
         """Open the browser above the chat."""
         screen = BrowseScreen(self.access, self._opening.choosing(event.query), self._keys)
         self.push_screen(screen, event.then)
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """Show a message at the edge of the screen; it is text, never markup."""
+        super().notify(
+            clean(message), title=clean(title), severity=severity, timeout=timeout, markup=False
+        )
 
     async def on_unmount(self) -> None:
         """Close the store once everything is written, without holding up the screen."""

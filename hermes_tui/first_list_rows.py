@@ -7,16 +7,17 @@ must not import Textual.
 
 from __future__ import annotations
 
+import logging
 import threading
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from hermes_store.errors import StoreError
 from hermes_store.records.listing import Entry, ListRow, View
 from hermes_store.store import Store
 
+log = logging.getLogger("hermes_tui.first_page")
 HEAD = 128
 """Conversations read first, so that something is on screen at once."""
 FIRST_ROWS = 50
@@ -57,8 +58,9 @@ class FirstPage:
             store = Store(self._database, read_only=True)
             self.head = read_head(store, self._view, self._now)
             self.store = store
-        except StoreError:
-            return  # the screen tries again and shows the error
+        # Nothing is kept from anyone: the screen asks again and shows what went wrong.
+        except Exception as error:
+            log.debug("The first page failed: %s", type(error).__name__)
 
     def wait(self) -> None:
         """Wait for the rows, at most `PATIENCE` seconds."""

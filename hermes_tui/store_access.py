@@ -10,8 +10,6 @@ stays up.
 from __future__ import annotations
 
 import logging
-import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -24,10 +22,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from textual.message import Message
 from textual.worker import get_current_worker
 
-from hermes_store.config.paths import create_folder
 from hermes_store.engines.sqlite.watch import Watch
 from hermes_store.errors import DatabaseMissing, DatabaseReadOnly, StoreError, places
-from hermes_store.version import __version__
+from hermes_tui.crash_log import BUG, write_crash_log
 
 if TYPE_CHECKING:
     from textual.dom import DOMNode
@@ -226,7 +223,7 @@ class Access:
         log.error("A job failed\n%s", places(error))
         path = write_crash_log(error, self.database.parent)
         more = f" Details are in {path}." if path is not None else ""
-        return StoreError(f"That failed because of a bug in this program.{more}")
+        return StoreError(f"{BUG}{more}")
 
     # -- stores ----------------------------------------------------------------------------
 
@@ -315,23 +312,3 @@ class Access:
         for queue in self._queues:
             queue.wait(max(0.0, deadline - time.monotonic()))
         self._forget_reader()
-
-
-def write_crash_log(error: Exception, home: Path | None) -> Path | None:
-    """Write where an error happened to a file that only its owner can read; return the path.
-
-    `home` is None for a demo, whose home is removed before anyone could read the file.
-    """
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    folders = [home / "logs"] if home is not None else []
-    for place in (*folders, Path(os.environ.get("TMPDIR", "/tmp"))):
-        try:
-            create_folder(place)
-            # A new file, readable by its owner only: others may write to a folder for all.
-            descriptor, path = tempfile.mkstemp(".log", f"hermes-sessions-crash-{stamp}-", place)
-            with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
-                file.write(f"hermes-sessions {__version__}\n\n{places(error)}\n")
-        except OSError:
-            continue
-        return Path(path)
-    return None

@@ -16,8 +16,8 @@ from hermes_store.gateway import MessageSource, SessionRouter
 from hermes_store.store import Store
 from hermes_tui.cli import main as command
 from hermes_tui.cli.verb_table import VERBS
+from hermes_tui.crash_log import write_crash_log
 from hermes_tui.demo.model_server import DemoServer
-from hermes_tui.store_access import write_crash_log
 from tests.tui.running import NOW, Typed, drive, make_app, press, settle
 from tests.tui.talking import chat_app, say, settings
 

@@ -37,8 +37,8 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.records",
         "frozen records by topic; reading stored content; the gate that makes text safe to show",
-        """safe_text message_content tool_calls sources relation_to_parent session message
-        listing transcript recap search recall marks trash prune statistics upkeep_reports
+        """safe_text stored_values message_content tool_calls sources relation_to_parent session
+        message listing transcript recap search recall marks trash prune statistics upkeep_reports
         transfer""",
     ),
     _row(
@@ -50,10 +50,10 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.engines.sqlite",
         "SQLite files, schema, migrations, full-text indexes, the files beside the database",
-        """schema trigger_fingerprint fulltext session_activity_table session_activity_temp_view
-        file_capabilities error_translation files_seen lasting_locks lock_waiting transaction
-        raw_rows sqlite_file checkpoint migrations session_database erase tokenizer
-        side_word_index sidecar_database watch damage salvage""",
+        """schema schema_reader trigger_fingerprint fulltext session_activity_table
+        session_activity_temp_view file_capabilities error_translation files_seen lasting_locks
+        lock_waiting transaction raw_rows sqlite_file checkpoint migrations session_database erase
+        tokenizer side_word_index sidecar_database watch damage salvage""",
     ),
     _row(
         "hermes_store.sessions",
@@ -104,8 +104,8 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.upkeep",
         "prune, statistics, insights, optimize, doctor, repair",
-        """statistics insights prune_filter prune_plan prune_by_age optimize auto_prune doctor
-        repair api""",
+        """statistics insights prune_filter prune_plan prune_by_age optimize auto_prune odd_values
+        doctor repair api""",
     ),
     _row("hermes_store", "`Store` holds the parts", "store"),
     _row(
@@ -118,7 +118,7 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_tui",
         "how to open the screens, and every action with its keys",
-        "start_options actions first_list_rows",
+        "start_options actions crash_log first_list_rows",
     ),
     _row(
         "hermes_tui.presentation",
@@ -129,7 +129,7 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_tui.widgets",
         "widgets that know nothing of sessions",
-        """lru_cache clipboard notice text_field heights status_bar checkboxes line_view
+        """lru_cache clipboard notice text_field plain_text heights status_bar checkboxes line_view
         virtual_list""",
     ),
     _row(

@@ -21,9 +21,10 @@ from hermes_store.gateway import MessageSource, SessionRouter
 from hermes_store.store import Store
 from hermes_store.upkeep.repair import repair
 from hermes_tui.chat.provider import Provider
+from hermes_tui.crash_log import write_crash_log
 from hermes_tui.demo.model_server import DemoServer, Exchange
 from hermes_tui.demo.sample_sessions import create
-from hermes_tui.store_access import Access, write_crash_log
+from hermes_tui.store_access import Access
 from tests import everything
 from tests.chat.misbehaving_servers import Talk, TroubleServer, endpoint_at, refuses
 from tests.support import raw

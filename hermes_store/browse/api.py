@@ -51,7 +51,13 @@ class Lists:
         """Return the same list as dictionaries with all columns; faster for long lists."""
         with self._database.read() as tx:
             wanted = self._without_archived(tx, chosen or Filter())
-            return recent_sessions.rich(tx, wanted, limit=limit, by_activity=True)
+            found = recent_sessions.rich(tx, wanted, limit=limit, by_activity=True)
+            if not found or not recent_sessions.has_odd_times(tx, found[0]):
+                return found
+            # SQL sorts what is no time in seconds first; it belongs where its time puts it.
+            every = recent_sessions.rich(tx, wanted, limit=-1, by_activity=True)
+            every.sort(key=lambda row: -row["last_active"])
+            return every[:limit] if limit >= 0 else every
 
     def _without_archived(self, tx: Transaction, chosen: Filter) -> Filter:
         if chosen.include_archived:

@@ -10,10 +10,13 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from heapq import merge
+from itertools import chain
 from typing import Any
 
 from hermes_store.browse.recent_sessions import ORIGIN
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records import stored_values
 from hermes_store.records.listing import Entry, Grouping, Heading, Hidden, Sort, View
 from hermes_store.records.safe_text import local_day
 from hermes_store.records.sources import describe, of_source
@@ -94,7 +97,14 @@ def _places(tx: Transaction, view: View, archived: Collection[str]) -> Iterator[
         f"{_LISTED} AND {source} ORDER BY {_ORDERS[view.sort]}, a.session_id DESC",
         (*values, *names),
     )
-    return (_Place(*row) for row in rows)
+    by_time = view.sort in (Sort.ACTIVITY, Sort.STARTED)
+    return map(_place, _in_time(rows) if by_time else rows)
+
+
+def _place(row: tuple[Any, ...]) -> _Place:
+    session_id, moment, *group = row
+    named = stored_values.optional_text(group[0]) if group else None
+    return _Place(stored_values.text(session_id), stored_values.moment(moment), named)
 
 
 def _from_index(tx: Transaction, view: View) -> Iterator[_Place]:
@@ -111,7 +121,28 @@ def _from_index(tx: Transaction, view: View) -> Iterator[_Place]:
         "ORDER BY a.chain_active DESC, a.session_id DESC",
         names,
     )
-    return (_Place(*row) for row in rows)
+    return map(_place, _in_time(rows))
+
+
+def _in_time(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Yield rows in the order of their times as they are shown, the newest first.
+
+    SQL has them in that order already, except for what is no time in seconds: that comes first.
+    """
+    odd: list[tuple[Any, ...]] = []
+    for row in rows:
+        if stored_values.is_moment(row[1]):
+            rows = chain([row], rows)
+            break
+        odd.append(row)
+    if not odd:
+        return rows
+    odd.sort(key=_newest_first)
+    return merge(odd, rows, key=_newest_first)
+
+
+def _newest_first(row: tuple[Any, ...]) -> float:
+    return -stored_values.moment(row[1])
 
 
 def _filing(tx: Transaction) -> list[str]:
@@ -151,7 +182,8 @@ def first_guess(tx: Transaction, *, archived: Collection[str] = ()) -> list[str]
         "SELECT DISTINCT session_id FROM (SELECT session_id FROM messages ORDER BY id DESC "
         f"LIMIT {QUICK_MESSAGES})"
     )
-    roots = list(dict.fromkeys(lineage.roots(tx, (row[0] for row in recent_ones)).values()))
+    ids = [session_id for (session_id,) in recent_ones if type(session_id) is str]
+    roots = list(dict.fromkeys(lineage.roots(tx, ids).values()))
     rows = tx.rows(
         f"SELECT wanted.value, {_kind(tx)} FROM json_each(?) wanted CROSS JOIN session_activity a "
         "ON a.session_id = wanted.value CROSS JOIN sessions s ON s.id = a.session_id "

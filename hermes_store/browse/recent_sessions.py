@@ -15,6 +15,7 @@ from hermes_store.records.listing import Filter
 from hermes_store.records.message_content import MARKER, stored_preview
 from hermes_store.records.session import Conversation
 from hermes_store.records.sources import all_spellings, of_source
+from hermes_store.records.stored_values import count, is_moment, moment, text
 from hermes_store.sessions import lineage, session_rows
 from hermes_store.sessions.lineage import over_chain
 
@@ -70,9 +71,9 @@ def preview(tx: Transaction, message_id: int | None, beginning: Any) -> str:
 
 def _dict(tx: Transaction, names: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
     width = len(names)
-    result = dict(zip(names, row[:width], strict=True))
+    result = session_rows.mended(dict(zip(names, row[:width], strict=True)))
     last_active, preview_id, beginning = row[width : width + 3]
-    result["last_active"] = last_active
+    result["last_active"] = moment(last_active)
     result["preview"] = preview(tx, preview_id, beginning)
     return result
 
@@ -103,6 +104,17 @@ def rich(
     if project_tips and not chosen.include_children:
         found = [_project(tx, row) for row in found]
     return found
+
+
+def has_odd_times(tx: Transaction, first: dict[str, Any]) -> bool:
+    """Return whether a list, of which this is the first row, begins with what is no time.
+
+    Without the table of activities, only where the row shows it: to look costs as much as to list.
+    """
+    if not tx.caps.activity or not first["last_active"]:
+        return not first["last_active"]
+    newest = "SELECT chain_active FROM session_activity WHERE listed = 1"
+    return not is_moment(tx.value(f"{newest} ORDER BY chain_active DESC LIMIT 1"))
 
 
 def _by_start(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[dict[str, Any]]:
@@ -189,7 +201,7 @@ def _active_beyond(tx: Transaction, source: str | None, reach: int) -> float | N
     found = (
         tx.value(f"SELECT chain_active {part} LIMIT 1 OFFSET ?", (*values, reach)) for part in parts
     )
-    return max((each for each in found if each is not None), default=None)
+    return max((moment(each) for each in found if each is not None), default=None)
 
 
 def _recent(tx: Transaction, origin: str, values: Sequence[Any]) -> list[dict[str, Any]]:
@@ -199,7 +211,8 @@ def _recent(tx: Transaction, origin: str, values: Sequence[Any]) -> list[dict[st
         "ORDER BY a.last_active DESC, s.started_at DESC LIMIT ? OFFSET ?",
         values,
     )
-    return [dict(zip((*names, "last_active"), row, strict=True)) for row in rows]
+    found = (dict(zip((*names, "last_active"), row, strict=True)) for row in rows)
+    return [session_rows.mended(row) | {"last_active": moment(row["last_active"])} for row in found]
 
 
 def recent_ids(tx: Transaction, source: str | None = None) -> list[str]:
@@ -210,7 +223,7 @@ def recent_ids(tx: Transaction, source: str | None = None) -> list[str]:
         "ORDER BY a.last_active DESC, s.started_at DESC, s.id DESC",
         values,
     )
-    return [session_id for (session_id,) in found]
+    return [text(session_id) for (session_id,) in found]
 
 
 def conversations(
@@ -225,7 +238,7 @@ def _conversation(tx: Transaction, row: dict[str, Any]) -> Conversation:
     segments = lineage.chain(tx, row["id"]) if row["end_reason"] == "compression" else (row["id"],)
     tip = rich_row(tx, lineage.compression_tip(tx, row["id"])) or row
     marks = ", ".join("?" * len(segments))
-    total = tx.value(f"SELECT SUM(message_count) FROM sessions WHERE id IN ({marks})", segments)
+    total = tx.value(f"SELECT TOTAL(message_count) FROM sessions WHERE id IN ({marks})", segments)
     return Conversation(
         root_id=row["id"],
         tip=session_rows.get(tx, tip["id"]),
@@ -234,10 +247,11 @@ def _conversation(tx: Transaction, row: dict[str, Any]) -> Conversation:
         last_active=tip["last_active"],
         preview=row["preview"] or tip["preview"],
         segments=len(segments),
-        message_count=total or 0,
+        message_count=count(total),
     )
 
 
 def sources(tx: Transaction) -> list[str]:
     """Return the sources of all sessions, by name."""
-    return [str(row[0]) for row in tx.rows("SELECT DISTINCT source FROM sessions ORDER BY source")]
+    found = tx.rows("SELECT DISTINCT source FROM sessions ORDER BY source")
+    return list(dict.fromkeys(text(source) for (source,) in found))

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from hermes_store.browse import recent_sessions
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records import stored_values
 from hermes_store.records.listing import ListRow, Status
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.sessions import in_use, lineage
@@ -36,6 +37,24 @@ class Segment:
 
 
 WIDTH = len(fields(Segment))
+_READERS: tuple[Callable[[Any], Any], ...] = (
+    stored_values.text,
+    stored_values.optional_text,
+    stored_values.optional_text,
+    stored_values.optional_text,
+    stored_values.moment,
+    stored_values.optional_moment,
+    stored_values.optional_text,
+    stored_values.count,
+    stored_values.count,
+    stored_values.moment,
+)
+
+
+def _read(values: Sequence[Any]) -> Segment:
+    return Segment(*(read(value) for read, value in zip(_READERS, values, strict=True)))
+
+
 _SEGMENT = (
     "s.id, s.parent_session_id, {title}, s.model, s.started_at, s.ended_at, s.end_reason, "
     "COALESCE(s.message_count, 0), (SELECT COUNT(*) FROM sessions k "
@@ -56,7 +75,7 @@ def rows(tx: Transaction, ids: Sequence[str], now: float) -> list[ListRow]:
         f"FROM json_each(?) wanted CROSS JOIN sessions s ON s.id = wanted.value {_ACTIVITY}",
         (json.dumps(list(ids)),),
     ):
-        found[row[0]] = Segment(*row[:WIDTH]), row[WIDTH:]
+        found[row[0]] = _read(row[:WIDTH]), row[WIDTH:]
     continued = [first.id for first, _ in found.values() if first.end_reason == "compression"]
     chains = _chains(tx, continued) if continued else {}
     return [
@@ -78,7 +97,7 @@ def _chains(tx: Transaction, roots: Sequence[str]) -> dict[str, list[Segment]]:
         f"CROSS JOIN sessions s ON s.id = chain.id {_ACTIVITY} WHERE chain.id <> chain.root",
         (json.dumps(list(roots)),),
     ):
-        found[root].append(Segment(*values))
+        found[root].append(_read(values))
     return found
 
 
@@ -97,7 +116,7 @@ def _row(
         tip_id=tip.id,
         title=tip.title or first.title,
         preview=recent_sessions.preview(tx, preview_id, beginning),
-        source=source,
+        source=stored_values.text(source),
         model=tip.model or first.model,
         started_at=first.started_at,
         last_active=last,
@@ -106,7 +125,7 @@ def _row(
         edge=Edge(edge),
         segments=len(members),
         relatives=sum(each.children for each in members) - inside,
-        archived=bool(archived),
+        archived=stored_values.flag(archived),
     )
 
 

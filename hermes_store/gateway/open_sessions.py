@@ -7,13 +7,13 @@ a session is one transaction, so that two processes never start two for one key.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import TitleTaken
 from hermes_store.gateway.message_source import MessageSource
+from hermes_store.records import stored_values
 from hermes_store.records.session import Session
 from hermes_store.sessions import key_values, lineage, session_rows, titles
 from hermes_store.sessions.session_rows import new_session_id
@@ -56,9 +56,10 @@ def _keyed(
 ) -> list[tuple[str, str]]:
     """Return open and compressed sessions with their keys, the newest first."""
     own = "session_key" if tx.caps.has_session("session_key") else "NULL"
-    wanted = [f'%"{_MARK}"%'] if not keys else [f"%{_like(json.dumps(k))}%" for k in keys]
-    wanted += [f"%{_like(json.dumps(k, ensure_ascii=False))}%" for k in keys]
-    marked = " OR ".join(["model_config LIKE ? ESCAPE '\\'"] * len(wanted))
+    # Not LIKE: a key is as long as the chat platform's ids are, and patterns have a limit.
+    wanted = [f'"{_MARK}"'] if not keys else [json.dumps(k) for k in keys]
+    wanted += [json.dumps(k, ensure_ascii=False) for k in keys]
+    marked = " OR ".join(["instr(model_config, ?)"] * len(wanted))
     named = f"{own} IN ({', '.join('?' * len(keys))})" if keys else f"{own} IS NOT NULL"
     rows = tx.rows(
         f"SELECT id, {own}, model_config FROM sessions "
@@ -67,18 +68,16 @@ def _keyed(
         (*wanted, *keys),
     )
     found = (
-        (session_id, key or _mark(config).get("session_key")) for session_id, key, config in rows
+        (session_id, key or _mark(config).get("session_key"))
+        for session_id, key, config in rows
+        if type(session_id) is str
     )
     return [(session_id, key) for session_id, key in found if isinstance(key, str)]
 
 
-def _like(text: str) -> str:
-    return re.sub(r"([\\%_])", r"\\\1", text)
-
-
-def _mark(config: str | None) -> Mapping[str, Any]:
+def _mark(config: Any) -> Mapping[str, Any]:
     try:
-        found = json.loads(config or "{}")
+        found = json.loads(stored_values.text(config) or "{}")
     except (ValueError, RecursionError):
         return {}
     mark = found.get(_MARK) if isinstance(found, dict) else None

@@ -16,6 +16,7 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput, SessionNotFound
 from hermes_store.records.marks import SessionMarks
 from hermes_store.records.safe_text import clean, one_line
+from hermes_store.records.stored_values import text
 from hermes_store.sessions import lineage, session_rows
 
 PINNED, ARCHIVED, TAG = "pinned", "archived", "tag"
@@ -24,11 +25,11 @@ MAX_TAG = 50
 _LISTED = "(SELECT value FROM json_each(?))"
 
 
-def tag_name(text: str) -> str:
+def tag_name(wanted: str) -> str:
     """Return a tag as it is stored: one line, lower case, without a leading #."""
-    name = one_line(clean(text)).removeprefix("#").strip().lower()
+    name = one_line(clean(wanted)).removeprefix("#").strip().lower()
     if not name or len(name) > MAX_TAG:
-        raise InvalidInput(f"A tag must have 1 to {MAX_TAG} characters; '{text[:80]}' does not.")
+        raise InvalidInput(f"A tag must have 1 to {MAX_TAG} characters; '{wanted[:80]}' does not.")
     return name
 
 
@@ -130,7 +131,7 @@ class Marks:
             for value, session_id in side.rows(
                 "SELECT value, session_id FROM marks WHERE kind = ? ORDER BY value", (TAG,)
             ):
-                found.setdefault(value, []).append(session_id)
+                found.setdefault(text(value), []).append(text(session_id))
             return found
 
         nothing: dict[str, list[str]] = {}
@@ -152,10 +153,11 @@ class Marks:
         sql = "SELECT session_id FROM marks WHERE kind = ? AND value = ?"
         nothing: set[str] = set()
         found = self._companion.ask(
-            lambda side: {str(row[0]) for row in side.rows(sql, (mark, wanted))}, nothing
+            lambda side: {text(row[0]) for row in side.rows(sql, (mark, wanted))}, nothing
         )
         if in_file and mark != TAG and tx.caps.has_session(mark):
-            found |= {row[0] for row in tx.rows(f"SELECT id FROM sessions WHERE {mark} = 1")}
+            marked = tx.rows(f"SELECT id FROM sessions WHERE {mark} = 1")
+            found |= {session_id for (session_id,) in marked if type(session_id) is str}
         return tuple(sorted(_conversation(tx, found)))
 
     def archived(self, tx: Transaction) -> tuple[str, ...]:
@@ -174,7 +176,7 @@ class Marks:
         sql = f"SELECT session_id, kind, value FROM marks WHERE session_id IN {_LISTED}"
         listed = (json.dumps(session_ids),)
         return self._companion.ask(
-            lambda side: {(str(a), str(b), str(c)) for a, b, c in side.rows(sql, listed)}, set()
+            lambda side: {(text(a), text(b), text(c)) for a, b, c in side.rows(sql, listed)}, set()
         )
 
 
@@ -216,4 +218,5 @@ def _conversation(tx: Transaction, session_ids: Iterable[str]) -> set[str]:
     roots = sorted(set(lineage.roots(tx, session_ids).values()))
     if not roots:
         return set()
-    return {row[0] for row in tx.rows(f"{lineage.CHAIN}SELECT id FROM chain", (json.dumps(roots),))}
+    rows = tx.rows(f"{lineage.CHAIN}SELECT id FROM chain", (json.dumps(roots),))
+    return {session_id for (session_id,) in rows if type(session_id) is str}

@@ -8,6 +8,7 @@ from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.errors import InvalidInput
 from hermes_store.records.marks import SavedSearch
 from hermes_store.records.safe_text import one_line, storable
+from hermes_store.records.stored_values import moment, text
 
 HISTORY_LENGTH = 1_000
 
@@ -21,14 +22,20 @@ class SavedSearches:
     def list(self) -> tuple[SavedSearch, ...]:
         """Return the saved searches, by name."""
         sql = "SELECT name, text, saved_at FROM saved_searches ORDER BY name"
-        return self._companion.ask(lambda tx: tuple(SavedSearch(*row) for row in tx.rows(sql)), ())
+        return self._companion.ask(
+            lambda tx: tuple(
+                SavedSearch(text(name), text(query), moment(saved))
+                for name, query, saved in tx.rows(sql)
+            ),
+            (),
+        )
 
-    def save(self, name: str, text: str, now: float | None = None) -> SavedSearch:
+    def save(self, name: str, query: str, now: float | None = None) -> SavedSearch:
         """Save a search under a name, replacing an earlier one."""
         clean = one_line(storable(name))
         if not clean:
             raise InvalidInput("A saved search needs a name.")
-        saved = SavedSearch(clean, storable(text), time.time() if now is None else now)
+        saved = SavedSearch(clean, storable(query), time.time() if now is None else now)
         with self._companion.write() as tx:
             tx.run(
                 "INSERT OR REPLACE INTO saved_searches(name, text, saved_at) VALUES (?, ?, ?)",
@@ -45,17 +52,17 @@ class SavedSearches:
         """Return the search history, the latest first, each text once."""
         sql = "SELECT text FROM search_history ORDER BY used_at DESC LIMIT ?"
         return self._companion.ask(
-            lambda tx: tuple(str(row[0]) for row in tx.rows(sql, (limit,))), ()
+            lambda tx: tuple(text(row[0]) for row in tx.rows(sql, (limit,))), ()
         )
 
-    def remember(self, text: str, now: float | None = None) -> None:
+    def remember(self, query: str, now: float | None = None) -> None:
         """Add a search to the search history, which keeps the latest thousand."""
-        if not text.strip():
+        if not query.strip():
             return
         with self._companion.write() as tx:
             tx.run(
                 "INSERT OR REPLACE INTO search_history(text, used_at) VALUES (?, ?)",
-                (text.strip(), time.time() if now is None else now),
+                (query.strip(), time.time() if now is None else now),
             )
             tx.run(
                 "DELETE FROM search_history WHERE text NOT IN "

@@ -12,6 +12,7 @@ from typing import Any
 
 from hermes_store.errors import InvalidInput
 from hermes_store.records.safe_text import one_line
+from hermes_store.records.stored_values import text
 
 MARKER = "\x00json:"
 PREVIEW_LENGTH = 60
@@ -72,7 +73,7 @@ def readable(content: Any) -> str:
         return " ".join(filter(None, (_part(part) for part in content)))
     if isinstance(content, dict):
         return _part(content)
-    return str(content)
+    return text(content)
 
 
 def _part(part: Any) -> str:
@@ -90,9 +91,9 @@ def _part(part: Any) -> str:
     return json.dumps(part, ensure_ascii=False)
 
 
-def preview(text: str, length: int = PREVIEW_LENGTH) -> str:
+def preview(said: str, length: int = PREVIEW_LENGTH) -> str:
     """Return the beginning of a message on one line, ending in dots if it was cut."""
-    flat = text.replace("\r", " ").replace("\n", " ")[: length + 3].strip()
+    flat = said.replace("\r", " ").replace("\n", " ")[: length + 3].strip()
     return flat[:length] + "..." if len(flat) > length else flat
 
 
@@ -100,10 +101,10 @@ def stored_preview(raw: Any) -> str:
     """Return the preview of stored content, of which the first bytes are enough."""
     if raw is None:
         return ""
-    text = raw.decode("utf-8", "ignore") if isinstance(raw, bytes) else str(raw)
-    if text.startswith(MARKER):
-        text = one_line(readable(decode(text)))
-    return preview(text)
+    found = raw.decode("utf-8", "ignore") if isinstance(raw, bytes) else text(raw)
+    if found.startswith(MARKER):
+        found = one_line(readable(decode(found)))
+    return preview(found)
 
 
 _REASONING = "REASONING_SCRATCHPAD|think|thinking|reasoning|thought"
@@ -121,9 +122,9 @@ _HIDDEN = tuple(
 )
 
 
-def without_reasoning(text: str) -> str:
+def without_reasoning(answer: str) -> str:
     """Return an answer without the model's reasoning and inline tool calls."""
     for pattern in _HIDDEN:
-        if "<" in text:
-            text = pattern.sub("", text)
-    return text.strip()
+        if "<" in answer:
+            answer = pattern.sub("", answer)
+    return answer.strip()

@@ -21,6 +21,11 @@ class Edge(Enum):
     AGENT = "agent"
     """Its parent started it as a sub-agent."""
 
+    @classmethod
+    def _missing_(cls, value: object) -> Edge:
+        """Read what no version of this program wrote as a root, so that it is listed."""
+        return cls.ROOT
+
 
 def rule(child: str, parent: str, json_text: Callable[[str, str], str]) -> str:
     """Return the SQL for how one row of `sessions` relates to the row of its parent.

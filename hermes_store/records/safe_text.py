@@ -8,6 +8,7 @@ from datetime import datetime
 # C0 and C1 controls except tab and line feed, DEL, and the bidirectional controls that can
 # reorder visible text. Any of these could control a terminal or forge a line.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_UNESCAPED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CRLF = re.compile("\r\n?")
 _SPACE = re.compile(r"\s+")
@@ -45,6 +46,26 @@ def clean(text: str) -> str:
     if not _UNSAFE.search(text):
         return text
     return _UNSAFE.sub(_visible, text)
+
+
+def clean_in_place(text: str) -> str:
+    """Return text that is safe to show and in which every character keeps its place."""
+    text = storable(text)
+    return _UNSAFE.sub(lambda match: _visible(match) or "\ufffd", text)
+
+
+def clean_line(text: str) -> str:
+    """Return text that is safe to show and cannot start a line of its own."""
+    return clean(text).replace("\n", "␊")
+
+
+def escape_json(dumped: str) -> str:
+    """Return JSON of the same value that cannot control a terminal.
+
+    `json.dumps` escapes only the controls below U+0020. Elsewhere than in a string such
+    characters do not occur, so each can become an escape sequence of JSON.
+    """
+    return _UNESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", dumped)
 
 
 def one_line(text: str) -> str:

@@ -6,8 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from hermes_store.records.stored_values import TOO_DEEP
+
 MAX_TOOL_NAMES = 4
-TOO_DEEP = "[nested too deeply to be shown]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records import stored_values
 from hermes_store.search.field_conditions import Condition
 
 SCAN_STEP = 2_000
@@ -44,9 +45,18 @@ class Found:
         return f"{self.content or ''} {self.tool_name or ''} {self.tool_calls or ''}"
 
 
-def _as_text(stored: Any) -> str | None:
-    """Return stored text, which other programs sometimes store as bytes."""
-    return stored.decode("utf-8", "replace") if isinstance(stored, bytes) else stored
+_READERS: tuple[Callable[[Any], Any], ...] = (
+    stored_values.count,
+    stored_values.text,
+    stored_values.text,
+    stored_values.moment,
+    stored_values.optional_text,
+    stored_values.text,
+    stored_values.optional_text,
+    stored_values.moment,
+    stored_values.optional_text,
+    stored_values.optional_text,
+)
 
 
 class Rows:
@@ -92,7 +102,8 @@ class Rows:
             (*flag_values, *values, *condition_values),
         )
         for row in rows:
-            yield Found(texts, row[10:], *row[:8], *map(_as_text, row[8:10]))
+            told = (read(value) for read, value in zip(_READERS, row, strict=False))
+            yield Found(texts, row[10:], *told)
 
     def lookup(
         self, table: str, expression: str, low: int, high: int, *, exact: bool
@@ -125,9 +136,10 @@ class Rows:
         while top is not None and top >= low:
             bottom = max(low, top - SCAN_STEP + 1)
             yield from self._read("messages m", where, (bottom, top, *values), "m.id")
-            self.scanned_back_to = self._tx.value(
+            moment = self._tx.value(
                 "SELECT timestamp FROM messages WHERE id >= ? ORDER BY id LIMIT 1", (bottom,)
             )
+            self.scanned_back_to = stored_values.optional_moment(moment)
             top = self._tx.value("SELECT MAX(id) FROM messages WHERE id < ?", (bottom,))
 
     def of_few_sessions(self) -> list[int] | None:
@@ -145,7 +157,10 @@ class Rows:
                 values,
             )
         )
-        if len(sessions) > FEW_SESSIONS or sum(n or 0 for _, n in sessions) > FEW_MESSAGES:
+        if (
+            len(sessions) > FEW_SESSIONS
+            or sum(max(0, stored_values.count(n)) for _, n in sessions) > FEW_MESSAGES
+        ):
             return None
         listed = "SELECT id FROM messages WHERE session_id = ?"
         return [

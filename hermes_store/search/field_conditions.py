@@ -39,6 +39,10 @@ class FieldProblem(ValueError):
     """An invalid value of a field; the message names the valid ones."""
 
 
+MAX_PATTERN = 5_000
+"""Characters; SQLite refuses patterns of more than 50,000 bytes."""
+
+
 def like(text: str) -> str:
     """Return a LIKE pattern (with ESCAPE '\\') for text that contains `text`."""
     return "%" + re.sub(r"([\\%_])", r"\\\1", text) + "%"
@@ -61,6 +65,8 @@ def condition(
     tx: Transaction, field: Field, now: float, marks: MarkSource | None = None
 ) -> Condition:
     """Return the condition of a field; FieldProblem if its value is invalid."""
+    if len(field.value) > MAX_PATTERN:
+        raise FieldProblem(f"The value of {field.name}: is longer than {MAX_PATTERN:,} characters.")
     if marks is not None:
         if field.name == "tag":
             return _marked(marks.sessions_with(tx, "tag", field.value), field.value)

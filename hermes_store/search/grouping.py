@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records import stored_values
 from hermes_store.records.search import Order
 from hermes_store.search.candidates import Found
-from hermes_store.search.field_conditions import Condition, in_title
+from hermes_store.search.field_conditions import MAX_PATTERN, Condition, in_title
 from hermes_store.search.query_tree import And, Node, Not, Or, Text
 from hermes_store.search.run_plan import Search
 from hermes_store.search.snippets import wanted_texts
@@ -30,7 +31,7 @@ def gather(
     root_of = lineage.roots(tx, (row.session_id for row in found))
     members: dict[str, list[Found]] = {root: [] for root in titled}
     for row in found:
-        members.setdefault(root_of[row.session_id], []).append(row)
+        members.setdefault(root_of.get(row.session_id, row.session_id), []).append(row)
     groups = list(members.items())
     if order is not Order.RELEVANCE:
         moments = {root: _moment(tx, root, rows) for root, rows in groups}
@@ -43,7 +44,7 @@ def _moment(tx: Transaction, root: str, rows: Sequence[Found]) -> float:
     if rows:
         return rows[0].timestamp
     last = tx.value("SELECT last_active FROM session_activity WHERE session_id = ?", (root,))
-    return float(last or 0)
+    return stored_values.moment(last)
 
 
 def with_matching_title(
@@ -79,16 +80,16 @@ def with_matching_title(
         "ORDER BY s.started_at DESC LIMIT ?",
         (*bound, *values, limit),
     )
-    ids = [session_id for (session_id,) in rows]
+    ids = [session_id for (session_id,) in rows if type(session_id) is str]
     root_of = lineage.roots(tx, ids)
-    return tuple(dict.fromkeys(root_of[session_id] for session_id in ids))
+    return tuple(dict.fromkeys(root_of.get(each, each) for each in ids))
 
 
 def _of_title(node: Node | None) -> Condition | None:
     """Return a tree as a condition on titles, None if it cannot be one."""
     match node:
         case Text():
-            return in_title(_plain(node))
+            return in_title(_plain(node)) if len(node.value) <= MAX_PATTERN else None
         case Not():
             part = _of_title(node.part)
             return replace(part, sql=f"NOT {part.sql}") if part is not None else None

@@ -228,6 +228,8 @@ class Search:
         for part in parts:
             if not isinstance(part, Text) or "\0" in part.value:
                 continue
+            if len(part.value) > field_conditions.MAX_PATTERN:
+                continue
             leaf = self._planner.leaf(part)
             literal = leaf.kind is not Kind.WORDS or leaf.tokens == (part.value,)
             if literal and part.value.lower() == part.value.upper():

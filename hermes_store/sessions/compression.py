@@ -66,7 +66,7 @@ def compress(
         continued,
         (*start_child_session.PROMPT, *start_child_session.PLACE, *start_child_session.CHAT),
     )
-    moment = min((turn.timestamp for turn in kept), default=now)
+    moment = min((turn.timestamp for turn in kept if turn.timestamp), default=now)
     messages.append(tx, continued, {"role": "user", "content": _marked(summary)}, moment)
     start_child_session.copy(tx, old.id, continued, kept)
     if old.title is not None:
@@ -110,7 +110,8 @@ def _keep_branches(tx: Transaction, session_id: str) -> None:
         "WHERE s.parent_session_id = ? AND a.edge = 'branch'"
     )
     for (child,) in list(tx.rows(unmarked, (session_id,))):
-        config = dict(session_rows.get(tx, child).model_config or {})
+        found = session_rows.find(tx, child)
+        config = dict(found.model_config or {}) if found is not None else {}
         if "_branched_from" not in config:
             config["_branched_from"] = session_id
             stored = message_content.encode_json(config)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 
+from hermes_store.engines.sqlite.schema_reader import columns
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import SessionInUse
+from hermes_store.records.stored_values import moment, text_or
 from hermes_store.sessions import lineage
 
 Read = Callable[[], AbstractContextManager[Transaction]]
@@ -33,12 +35,13 @@ def in_use(tx: Transaction, session_id: str, now: float) -> str | None:
     reason = held(tx, session_id, now)
     if reason is not None:
         return reason
-    last = tx.value(
+    active = tx.value(
         "SELECT a.last_active FROM session_activity a JOIN sessions s ON s.id = a.session_id "
         "WHERE a.session_id = ? AND s.ended_at IS NULL",
         (session_id,),
     )
-    if last is None or now - last >= IN_USE_SECONDS:
+    last = moment(active)
+    if active is None or now - last >= IN_USE_SECONDS:
         return None
     minutes = max(0, int(now - last)) // 60
     ago = f"{minutes + 1} minutes" if minutes else "a minute"
@@ -58,12 +61,11 @@ def _holder(tx: Transaction, table: str, column: str, session_id: str, now: floa
     """Return who holds an unexpired lock on a session in a table of a newer Hermes."""
     if table not in tx.caps.tables:
         return None
-    known = {row[1] for row in tx.rows(f"PRAGMA table_info({table})")}
-    if not {column, "holder", "expires_at"} <= known:
+    if not {column, "holder", "expires_at"} <= set(columns(tx.connection, table)):
         return None
     # A released lease remains as a row without a holder.
-    holder: str | None = tx.value(
+    holder = tx.value(
         f"SELECT holder FROM {table} WHERE {column} = ? AND expires_at > ? AND holder <> ''",
         (session_id, now),
     )
-    return holder
+    return text_or(holder, None)

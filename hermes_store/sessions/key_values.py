@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import DatabaseError
+from hermes_store.records.stored_values import optional_text
 
 TABLE = "state_meta"
 
@@ -12,8 +13,7 @@ def get(tx: Transaction, key: str) -> str | None:
     """Return the value of a key, or None."""
     if TABLE not in tx.caps.tables:
         return None  # an older database, opened read-only
-    value: str | None = tx.value("SELECT value FROM state_meta WHERE key = ?", (key,))
-    return value
+    return optional_text(tx.value("SELECT value FROM state_meta WHERE key = ?", (key,)))
 
 
 def put(tx: Transaction, key: str, value: str) -> None:

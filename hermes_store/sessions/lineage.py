@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.session import Lineage, LineageNode, Session
+from hermes_store.records.stored_values import moment, text
 from hermes_store.sessions import session_rows
 
 MAX_TIP_HOPS = 100
@@ -57,14 +58,14 @@ def roots(tx: Transaction, session_ids: Iterable[str]) -> dict[str, str]:
         "CROSS JOIN session_activity a ON a.session_id = wanted.value",
         (json.dumps(list(dict.fromkeys(session_ids))),),
     )
-    return {str(session_id): str(root) for session_id, root in rows}
+    return {text(session_id): text(root) for session_id, root in rows}
 
 
 def chain(tx: Transaction, session_id: str) -> tuple[str, ...]:
     """Return all sessions of the compression chain that includes a session, root first."""
     root = roots(tx, [session_id]).get(session_id, session_id)
     rows = tx.rows(f"{CHAIN}SELECT id FROM chain LIMIT {MAX_NODES}", (json.dumps([root]),))
-    return tuple(found for (found,) in rows)
+    return tuple(found for (found,) in rows if type(found) is str)
 
 
 def compression_tip(tx: Transaction, session_id: str) -> str:
@@ -80,8 +81,8 @@ def compression_tip(tx: Transaction, session_id: str) -> str:
 def tip_of(session_id: str, chain: Iterable[tuple[str, str | None, float]]) -> str:
     """Return the newest continuation, given id, parent and start of each session in a chain."""
     newest: dict[str | None, str] = {}
-    for each, parent, _ in sorted(chain, key=lambda row: (row[2], row[0])):
-        if each != session_id:
+    for each, parent, _ in sorted(chain, key=lambda row: (moment(row[2]), text(row[0]))):
+        if each != session_id and type(each) is str:
             newest[parent] = each
     tip, hops = session_id, 0
     while tip in newest and hops < MAX_TIP_HOPS:
@@ -102,7 +103,7 @@ def members(tx: Transaction, session_id: str) -> tuple[str, ...]:
         "WHERE k.edge IN ('agent', 'compression')) SELECT id FROM member",
         (roots(tx, [session_id]).get(session_id, session_id),),
     )
-    return tuple(reversed([found for (found,) in rows]))
+    return tuple(reversed([found for (found,) in rows if type(found) is str]))
 
 
 def resume_target(tx: Transaction, session_id: str) -> str:
@@ -110,7 +111,7 @@ def resume_target(tx: Transaction, session_id: str) -> str:
     current = session_id
     seen: set[str] = set()
     for _ in range(MAX_RESUME_HOPS):
-        if not current or current in seen:
+        if not current or type(current) is not str or current in seen:
             break
         seen.add(current)
         if tx.one("SELECT 1 FROM messages WHERE session_id = ? LIMIT 1", (current,)) is not None:
@@ -127,7 +128,8 @@ def path_from_root(tx: Transaction, session_id: str) -> tuple[str, ...]:
     """Return the ids from the oldest known ancestor down to a session."""
     path: list[str] = []
     current: str | None = session_id
-    while current is not None and current not in path and len(path) < MAX_TIP_HOPS:
+    # An id that is not text cannot be looked up, so a path ends there.
+    while type(current) is str and current not in path and len(path) < MAX_TIP_HOPS:
         path.append(current)
         current = tx.value(
             "SELECT p.id FROM sessions s JOIN sessions p ON p.id = s.parent_session_id "

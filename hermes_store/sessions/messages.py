@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -16,7 +16,7 @@ from hermes_store.engines.sqlite.session_activity_temp_view import shown_message
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput, SessionInUse, SessionNotFound
 from hermes_store.records import message_content as contents
-from hermes_store.records import tool_calls
+from hermes_store.records import stored_values, tool_calls
 from hermes_store.records.message import Message
 from hermes_store.sessions import lineage, session_rows
 
@@ -53,6 +53,16 @@ _FIELDS = (
     "finish_reason",
     "reasoning",
 )
+
+_READERS: dict[str, Callable[[Any], Any]] = dict.fromkeys(_FIELDS, stored_values.optional_text) | {
+    "id": stored_values.count,
+    "session_id": stored_values.text,
+    "role": stored_values.text,
+    "timestamp": stored_values.moment,
+    "content": lambda value: contents.decode(stored_values.optional_text(value)),
+    "tool_calls": lambda value: contents.decode_json(stored_values.optional_text(value)),
+    "token_count": stored_values.optional_count,
+}
 
 # Text that a memory provider inserted into a turn; a replay must not repeat it.
 _RECALLED = (
@@ -192,9 +202,7 @@ def _selected(tx: Transaction) -> str:
 
 
 def _message(row: tuple[Any, ...]) -> Message:
-    values = dict(zip(_FIELDS, row, strict=True))
-    values["content"] = contents.decode(values["content"])
-    values["tool_calls"] = contents.decode_json(values["tool_calls"])
+    values = {name: _READERS[name](value) for name, value in zip(_FIELDS, row, strict=True)}
     return Message(**values)
 
 
@@ -245,11 +253,13 @@ def conversation(
 
 def _replayed(message: Mapping[str, Any]) -> dict[str, Any]:
     content = message["content"]
+    if isinstance(content, bytes):
+        content = stored_values.text(content)
     if isinstance(content, str) and message["role"] in ("user", "assistant"):
         for pattern in _RECALLED:
             content = pattern.sub("", content)
         content = content.strip()
-    replayed: dict[str, Any] = {"role": message["role"], "content": content}
+    replayed: dict[str, Any] = {"role": stored_values.text(message["role"]), "content": content}
     for name in ("tool_call_id", "tool_name", "tool_calls"):
         if message.get(name):
             replayed[name] = message[name]

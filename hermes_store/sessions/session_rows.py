@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from math import isfinite
 from typing import Any
@@ -15,6 +15,7 @@ import apsw
 from hermes_store.engines.sqlite.schema import SESSION_COLUMNS
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import AmbiguousSession, InvalidInput, SessionNotFound
+from hermes_store.records import stored_values
 from hermes_store.records.message_content import decode_json
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.session import Session
@@ -46,7 +47,18 @@ _FIELDS = (
     "archived",
     "cwd",
 )
-_COUNTERS = frozenset(name for name in _FIELDS if name.endswith(("_count", "_tokens")))
+_READERS: dict[str, Callable[[Any], Any]] = dict.fromkeys(_FIELDS, stored_values.optional_text) | {
+    "id": stored_values.text,
+    "source": stored_values.text,
+    "started_at": stored_values.moment,
+    "ended_at": stored_values.optional_moment,
+    "estimated_cost_usd": stored_values.optional_amount,
+    "actual_cost_usd": stored_values.optional_amount,
+    "archived": stored_values.flag,
+    **{n: stored_values.count for n in _FIELDS if n.endswith(("_count", "_tokens"))},
+}
+_SHOWN = tuple(name for name in _FIELDS if name != "archived")
+_NEEDED = ("id", "source", "started_at")
 
 # Markers that newer Hermes versions read to tell children apart.
 _MARKERS = {Edge.BRANCH: "_branched_from", Edge.AGENT: "_delegate_from"}
@@ -65,17 +77,23 @@ def columns(tx: Transaction, alias: str) -> str:
 
 
 WIDTH = len(_FIELDS)
+LAST_CHARACTER = "\U0010ffff"
 
 
 def from_row(row: tuple[Any, ...]) -> Session:
     """Build a Session from the first columns of a row selected with `columns`."""
-    values = dict(zip(_FIELDS, row, strict=False))
-    for name in _COUNTERS:
-        values[name] = values[name] or 0
+    values = {name: _READERS[name](value) for name, value in zip(_FIELDS, row, strict=False)}
     config = decode_json(values["model_config"])
     values["model_config"] = config if isinstance(config, dict) else None
-    values["archived"] = bool(values["archived"])
     return Session(**values)
+
+
+def mended(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of any columns with valid values in those that a Session has; NULL may stay."""
+    for name in _SHOWN:
+        if row.get(name) is not None or name in _NEEDED:
+            row[name] = _READERS[name](row[name])
+    return row
 
 
 def find(tx: Transaction, session_id: str) -> Session | None:
@@ -128,11 +146,10 @@ def existing(tx: Transaction, session_ids: Iterable[str]) -> set[str]:
 
 def with_prefix(tx: Transaction, prefix: str, limit: int = 6) -> tuple[str, ...]:
     """Return the newest ids that begin with a prefix."""
-    # GLOB is case-sensitive and uses the primary key; its wildcards are escaped.
-    literal = "".join(f"[{char}]" if char in "*?[" else char for char in prefix)
+    # A range uses the primary key, like GLOB, but takes a prefix of any length and any characters.
     found = tx.rows(
-        "SELECT id FROM sessions WHERE id GLOB ? ORDER BY started_at DESC LIMIT ?",
-        (literal + "*", limit),
+        "SELECT id FROM sessions WHERE id >= ? AND id < ? ORDER BY started_at DESC LIMIT ?",
+        (prefix, prefix + LAST_CHARACTER, limit),
     )
     return tuple(row[0] for row in found)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput, SessionInUse
-from hermes_store.records import message_content, tool_calls
+from hermes_store.records import message_content, stored_values, tool_calls
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.session import Session
 from hermes_store.sessions import in_use, lineage, messages, session_rows
@@ -87,10 +87,17 @@ def turns_of(tx: Transaction, session_id: str, first: int = 0) -> list[Turn]:
     return [_turn(*row) for row in rows]
 
 
-def _turn(message_id: int, role: str, moment: float, answers: str | None, calls: Any) -> Turn:
-    made = tool_calls.parse(message_content.decode_json(calls))
+def _turn(message_id: int, role: Any, moment: Any, answers: Any, calls: Any) -> Turn:
+    made = tool_calls.parse(message_content.decode_json(stored_values.optional_text(calls)))
     known = frozenset(call.id for call in made if call.id)
-    return Turn(message_id, role, moment, answers, known, len(made))
+    return Turn(
+        message_id,
+        stored_values.text(role),
+        stored_values.moment(moment),
+        stored_values.optional_text(answers),
+        known,
+        len(made),
+    )
 
 
 def end(tx: Transaction, session_id: str, reason: str, now: float) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.records.transfer import ImportReport
 from hermes_store.sessions import messages, session_rows
 from hermes_store.transfer import import_file
-from hermes_store.transfer.export import Format, export, export_to_file
+from hermes_store.transfer.export import Format, Sink, export, export_to_file
 
 Progress = Callable[[int, int], None]
 Import = Callable[[Database, Path, Progress | None], ImportReport]
@@ -26,7 +26,7 @@ class Transfer:
 
     def export(
         self,
-        sink: TextIO,
+        sink: Sink,
         fmt: str = "jsonl",
         session_ids: Iterable[str] | None = None,
         redact: bool = False,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol
 
 from hermes_store.browse import recent_sessions
 from hermes_store.engines.sqlite.session_database import Database
@@ -39,6 +39,13 @@ class Format(StrEnum):
         raise InvalidInput(f"Unknown format '{value}'. Choose {', '.join(cls)}.")
 
 
+class Sink(Protocol):
+    """Takes the text of an export."""
+
+    def write(self, text: str, /) -> object:
+        """Write a piece."""
+
+
 class _Writer(Protocol):
     """The functions of a format module."""
 
@@ -61,7 +68,7 @@ _WRITERS: dict[Format, _Writer] = {
 def export(
     db: Database,
     session_ids: Iterable[str] | None,
-    sink: TextIO,
+    sink: Sink,
     fmt: Format,
     *,
     redact: bool = False,
@@ -119,7 +126,7 @@ _Guard = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 def _write_one(
-    db: Database, session_id: str, writer: _Writer, sink: TextIO, number: int, guard: _Guard
+    db: Database, session_id: str, writer: _Writer, sink: Sink, number: int, guard: _Guard
 ) -> bool:
     with db.read() as tx:
         row = session_rows.row(tx, session_id)

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import Any
 
-from hermes_store.records.safe_text import storable
-from hermes_store.records.tool_calls import TOO_DEEP
+from hermes_store.records.safe_text import escape_json, storable
+from hermes_store.records.stored_values import TOO_DEEP
 from hermes_store.transfer.readable_export import Head
 
 
@@ -36,14 +36,17 @@ def closing() -> Iterator[str]:
 
 
 def dump(value: Any) -> str:
-    """Return JSON that every reader accepts: no NaN, no lone surrogates, no bytes."""
+    """Return JSON that every reader accepts: no NaN, no lone surrogates, no bytes.
+
+    Control characters are escaped, so that it is safe on a terminal as well.
+    """
     try:
         text = _dump(value)
     except ValueError:
         text = _dump(_finite(value))
     except RecursionError:
         text = _dump(_shallow(value))
-    return storable(text)
+    return escape_json(storable(text))
 
 
 def _dump(value: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from hermes_store.records import sources, tool_calls
 from hermes_store.records.message_content import decode_json, readable
 from hermes_store.records.safe_text import clean, one_line
-from hermes_store.records.tool_calls import TOO_DEEP
+from hermes_store.records.stored_values import TOO_DEEP
 
 _ROLES = {"user": "You", "assistant": "Hermes", "tool": "Tool", "system": "System"}
 # Internal notes of the gateway, not part of the conversation.

@@ -219,7 +219,7 @@ class Trash:
         chosen = {
             batch.id
             for batch in self.list()
-            if batch_id in (None, batch.id) and (before is None or batch.deleted_at < before)
+            if batch_id in (None, batch.id) and (before is None or 0 < batch.deleted_at < before)
         }
         if not chosen:
             return Purged()

@@ -6,13 +6,14 @@ Storage only; other modules decide when a copy is made, dropped or restored.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 from hermes_store.engines.sqlite.raw_rows import readable
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import AmbiguousSession, NotInTrash
+from hermes_store.records.stored_values import count, moment, optional_text, text
 from hermes_store.records.trash import Purged, TrashBatch, TrashedSession
 from hermes_store.trash import session_copy
 from hermes_store.trash.session_copy import Header
@@ -59,7 +60,22 @@ _ENTRY = (
 
 def _entries(tx: Transaction, where: str, values: Sequence[Any]) -> list[Entry]:
     rows = tx.rows(f"{_ENTRY} WHERE {where} ORDER BY e.id", values)
-    return [replace(Entry(*row), state=_state(row[4])) for row in rows]
+    return [_entry(*row) for row in rows]
+
+
+def _entry(entry_id: int, batch_id: Any, session_id: Any, parent: Any, *rest: Any) -> Entry:
+    state, busy_until, messages, size, fingerprint = rest
+    return Entry(
+        entry_id,
+        batch_id,
+        text(session_id),
+        optional_text(parent),
+        _state(state),
+        moment(busy_until),
+        count(messages),
+        count(size),
+        text(fingerprint),
+    )
 
 
 def _state(stored: Any) -> State:
@@ -208,7 +224,7 @@ def exists(tx: Transaction, entry_id: int, *states: State) -> bool:
 def header_of(tx: Transaction, entry: Entry) -> Header:
     """Return a copy without its messages."""
     data = tx.value("SELECT header FROM trash_entries WHERE id = ?", (entry.id,))
-    return Header.unpacked(data if data is not None else b"")
+    return Header.unpacked(data if isinstance(data, bytes) else b"")
 
 
 def rows_of(tx: Transaction, entry: Entry) -> Iterator[list[Any]]:
@@ -254,12 +270,12 @@ def _batch(head: tuple[Any, ...], members: list[tuple[Any, ...]]) -> TrashBatch:
     first = sorted(members, key=lambda row: row[1] in ids)
     return TrashBatch(
         id=batch_id,
-        deleted_at=deleted_at,
-        reason=reason,
-        titles=tuple(row[2] for row in first),
-        session_ids=tuple(row[0] for row in first),
-        messages=sum(row[3] for row in members),
-        bytes=sum(row[4] for row in members),
+        deleted_at=moment(deleted_at),
+        reason=text(reason),
+        titles=tuple(text(row[2]) for row in first),
+        session_ids=tuple(text(row[0]) for row in first),
+        messages=sum(count(row[3]) for row in members),
+        bytes=sum(count(row[4]) for row in members),
     )
 
 
@@ -273,9 +289,24 @@ def sessions(tx: Transaction, batch_id: int, hidden: set[int]) -> tuple[TrashedS
         )
     )
     return tuple(
-        replace(TrashedSession(*row[1:9]), files=Header.unpacked(row[9]).files)
+        _session(row[1:9], Header.unpacked(row[9] if isinstance(row[9], bytes) else b""))
         for row in rows
         if row[0] not in hidden
+    )
+
+
+def _session(row: tuple[Any, ...], header: Header) -> TrashedSession:
+    session_id, batch_id, name, title, source, started_at, messages, size = row
+    return TrashedSession(
+        text(session_id),
+        batch_id,
+        text(name),
+        optional_text(title),
+        text(source),
+        moment(started_at),
+        count(messages),
+        count(size),
+        header.files,
     )
 
 

@@ -18,6 +18,7 @@ from hermes_store.gateway.transcript_files import ENDING
 from hermes_store.gateway.transcript_repair import Compared, Difference
 from hermes_store.records.upkeep_reports import Finding, Health
 from hermes_store.trash import sidecar_tables
+from hermes_store.upkeep import odd_values
 
 MAX_COMPLAINTS = 20
 
@@ -30,7 +31,7 @@ def examine(path: Path) -> list[Finding]:
     except errors.DatabaseError as error:
         return [Finding(Health.BAD, "file", str(error))]
     try:
-        for look in (_pages, _references, _schema, _indexes, _counters):
+        for look in (_pages, _references, _schema, _indexes, _counters, odd_values.examined):
             findings += _looked_at(db, look)
         findings += _looked_at(db, _gateway(path))
     finally:

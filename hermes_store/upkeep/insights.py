@@ -9,8 +9,18 @@ from typing import Any
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records import tool_calls
+from hermes_store.records.safe_text import local_day
 from hermes_store.records.sources import of_source
 from hermes_store.records.statistics import Insights, ModelShare, Notable
+from hermes_store.records.stored_values import (
+    LATEST,
+    amount,
+    count,
+    moment,
+    optional_text,
+    text,
+)
+from hermes_store.upkeep.statistics import summed
 
 DAY = 86_400.0
 TOP_TOOLS = 15
@@ -21,18 +31,20 @@ _COST = "COALESCE(actual_cost_usd, estimated_cost_usd, 0)"
 def gather(tx: Transaction, *, days: int = 30, source: str | None = None, now: float) -> Insights:
     """Compute the insights for the sessions started in the last `days` days."""
     condition, names = of_source("s.source", source)
-    where = f"s.started_at >= ? AND {condition}"
-    values: list[Any] = [now - days * DAY, *names]
+    # The end leaves out what is no time: text compares as later than any number.
+    where = f"s.started_at >= ? AND s.started_at < ? AND {condition}"
+    values: list[Any] = [now - days * DAY, LATEST, *names]
     totals = tx.one(
-        f"SELECT COUNT(*), SUM(message_count), SUM(tool_call_count), SUM(input_tokens), "
-        f"SUM(output_tokens), SUM({_CACHE}), SUM({_COST}), "
-        f"SUM(MAX(0, COALESCE(ended_at, started_at) - started_at)) FROM sessions s WHERE {where}",
+        f"SELECT COUNT(*), TOTAL(message_count), TOTAL(tool_call_count), TOTAL(input_tokens), "
+        f"TOTAL(output_tokens), TOTAL({_CACHE}), TOTAL({_COST}), "
+        f"TOTAL(MAX(0, COALESCE(ended_at, started_at) - started_at)) FROM sessions s WHERE {where}",
         values,
     )
     assert totals is not None
-    sessions, messages, calls, inputs, outputs, cache, cost, active = (each or 0 for each in totals)
-    starts = [row[0] for row in tx.rows(f"SELECT started_at FROM sessions s WHERE {where}", values)]
-    moments = [datetime.fromtimestamp(start) for start in starts]
+    *counts, cost, active = totals
+    sessions, messages, calls, inputs, outputs, cache = map(count, counts)
+    starts = tx.rows(f"SELECT started_at FROM sessions s WHERE {where}", values)
+    moments = [local_day(moment(start)) for (start,) in starts]
     days_active = Counter(moment.date() for moment in moments)
     users = tx.value(
         "SELECT COUNT(*) FROM messages m JOIN sessions s ON s.id = m.session_id "
@@ -49,8 +61,8 @@ def gather(tx: Transaction, *, days: int = 30, source: str | None = None, now: f
         input_tokens=inputs,
         output_tokens=outputs,
         cache_tokens=cache,
-        cost_usd=cost,
-        active_seconds=active,
+        cost_usd=amount(cost),
+        active_seconds=amount(active),
         models=_models(tx, where, values),
         sources=_sources(tx, where, values),
         tools=_tools(tx, where, values),
@@ -65,12 +77,17 @@ def gather(tx: Transaction, *, days: int = 30, source: str | None = None, now: f
 
 def _models(tx: Transaction, where: str, values: list[Any]) -> tuple[ModelShare, ...]:
     rows = tx.rows(
-        f"SELECT COALESCE(model, 'unknown') AS name, COUNT(*), SUM(COALESCE(input_tokens, 0)), "
-        f"SUM(COALESCE(output_tokens, 0)), SUM({_CACHE}), SUM({_COST}) FROM sessions s "
+        f"SELECT COALESCE(model, 'unknown') AS name, COUNT(*), TOTAL(COALESCE(input_tokens, 0)), "
+        f"TOTAL(COALESCE(output_tokens, 0)), TOTAL({_CACHE}), TOTAL({_COST}) FROM sessions s "
         f"WHERE {where} GROUP BY name ORDER BY 6 DESC, 3 DESC, name",
         values,
     )
-    return tuple(ModelShare(*row) for row in rows)
+    return tuple(
+        ModelShare(
+            text(name), count(sessions), count(read), count(written), count(cached), amount(cost)
+        )
+        for name, sessions, read, written, cached, cost in rows
+    )
 
 
 def _sources(tx: Transaction, where: str, values: list[Any]) -> tuple[tuple[str, int], ...]:
@@ -79,7 +96,7 @@ def _sources(tx: Transaction, where: str, values: list[Any]) -> tuple[tuple[str,
         "GROUP BY source ORDER BY 2 DESC, source",
         values,
     )
-    return tuple((name, number) for name, number in rows)
+    return summed(rows)
 
 
 def _tools(tx: Transaction, where: str, values: list[Any]) -> tuple[tuple[str, int], ...]:
@@ -91,14 +108,14 @@ def _tools(tx: Transaction, where: str, values: list[Any]) -> tuple[tuple[str, i
         "GROUP BY m.tool_name",
         values,
     ):
-        results[name] = number
+        results[text(name)] += number
     called: Counter[str] = Counter()
     for (stored,) in tx.rows(
         f"SELECT m.tool_calls {joined} WHERE m.tool_calls IS NOT NULL AND {where}", values
     ):
         try:
-            calls = json.loads(stored)
-        except ValueError:
+            calls = json.loads(text(stored))
+        except (ValueError, RecursionError):
             continue
         for call in calls if isinstance(calls, list) else [calls]:
             called.update(tool_calls.names([call]))
@@ -134,9 +151,10 @@ def _notable(tx: Transaction, where: str, values: list[Any]) -> tuple[Notable, .
     for kind, measure in kinds.items():
         row = tx.one(
             f"SELECT id, title, {measure} AS value FROM sessions s WHERE {where} "
-            "AND value > 0 ORDER BY value DESC, started_at DESC LIMIT 1",
+            "AND value > 0 AND value < '' ORDER BY value DESC, started_at DESC LIMIT 1",
             values,
         )
         if row is not None:
-            found.append(Notable(kind, *row))
+            session_id, title, value = row
+            found.append(Notable(kind, text(session_id), optional_text(title), amount(value)))
     return tuple(found)

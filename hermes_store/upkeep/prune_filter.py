@@ -7,9 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput
+from hermes_store.records.stored_values import (
+    count,
+    is_moment,
+    moment,
+    optional_moment,
+    optional_text,
+    text,
+)
 from hermes_store.search import field_conditions, query_language, times
 from hermes_store.search.field_conditions import FieldProblem, MarkSource
 from hermes_store.search.query_tree import And, Field, Node, Not, Or
@@ -29,6 +38,8 @@ class Member:
     ended_at: float | None
     messages: int
     last_active: float
+    dated: bool
+    """Whether its times are times; nobody can say how old it is otherwise."""
 
 
 @dataclass(slots=True)
@@ -51,6 +62,11 @@ class Family:
         return sum(member.messages for _, member in self.members)
 
     @property
+    def is_dated(self) -> bool:
+        """Whether the times of all its sessions are known."""
+        return all(member.dated for _, member in self.members)
+
+    @property
     def is_open(self) -> bool:
         """Whether a session of the chain has not ended."""
         return any(member.ended_at is None for member in self.chain)
@@ -68,7 +84,24 @@ def _members(tx: Transaction) -> Iterator[Member]:
         "FROM session_activity a JOIN sessions s ON s.id = a.session_id "
         "LEFT JOIN sessions p ON p.id = s.parent_session_id"
     )
-    return (Member(*row) for row in rows)
+    return (_member(*row) for row in rows if type(row[0]) is str)
+
+
+def _member(session_id: str, parent: Any, edge: Any, source: Any, *rest: Any) -> Member:
+    title, model, started_at, ended_at, messages, last_active = rest
+    return Member(
+        session_id,
+        parent if type(parent) is str else None,
+        text(edge),
+        text(source),
+        optional_text(title),
+        optional_text(model),
+        moment(started_at),
+        optional_moment(ended_at),
+        count(messages),
+        moment(last_active),
+        is_moment(started_at) and is_moment(last_active),
+    )
 
 
 def load(tx: Transaction) -> dict[str, Family]:
@@ -96,7 +129,7 @@ def _place(members: dict[str, Member], member: Member) -> tuple[str, int, bool]:
         if parent in path:
             root = min(path[path.index(parent) :])
             return root, path.index(root), True
-        if parent is None:
+        if parent is None or parent not in members:
             break
         path.append(parent)
     chained = all(members[each].edge == "compression" for each in path[:-1])

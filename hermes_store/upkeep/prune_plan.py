@@ -89,6 +89,8 @@ def _spared_because(
             reason = in_use.in_use(tx, member.id, now)
             if reason is not None:
                 return reason
+    if not family.is_dated:
+        return "Its time of activity is not a valid time, so its age is unknown."
     if family.is_open and not chosen.include_open:
         return "It has not ended."
     for mark, marked in protected.items():

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.statistics import ModelUsage, SessionUsage, Stats
+from hermes_store.records.stored_values import (
+    amount,
+    count,
+    optional_amount,
+    optional_text,
+    text,
+)
 from hermes_store.sessions import messages, session_rows
 
 
@@ -20,7 +29,7 @@ def totals(tx: Transaction, path: Path) -> Stats:
     return Stats(
         sessions=session_rows.count(tx),
         messages=messages.count(tx),
-        by_source=tuple((source, number) for source, number in by_source),
+        by_source=summed(by_source),
         database_bytes=int(tx.value("PRAGMA page_count")) * page_size,
         log_bytes=log.stat().st_size if log.exists() else 0,
         reclaimable_bytes=int(tx.value("PRAGMA freelist_count")) * page_size,
@@ -30,12 +39,15 @@ def totals(tx: Transaction, path: Path) -> Stats:
 def by_model(tx: Transaction) -> tuple[ModelUsage, ...]:
     """Return tokens and cost by model, the most expensive first."""
     rows = tx.rows(
-        "SELECT model, COUNT(*), SUM(COALESCE(input_tokens, 0)), "
-        "SUM(COALESCE(output_tokens, 0)), "
-        "SUM(COALESCE(actual_cost_usd, estimated_cost_usd, 0)) AS cost "
+        "SELECT model, COUNT(*), TOTAL(COALESCE(input_tokens, 0)), "
+        "TOTAL(COALESCE(output_tokens, 0)), "
+        "TOTAL(COALESCE(actual_cost_usd, estimated_cost_usd, 0)) AS cost "
         "FROM sessions WHERE model IS NOT NULL GROUP BY model ORDER BY cost DESC, model"
     )
-    return tuple(ModelUsage(*row) for row in rows)
+    return tuple(
+        ModelUsage(text(model), count(sessions), count(read), count(written), amount(cost))
+        for model, sessions, read, written, cost in rows
+    )
 
 
 def heaviest(tx: Transaction, limit: int = 10) -> tuple[SessionUsage, ...]:
@@ -46,4 +58,21 @@ def heaviest(tx: Transaction, limit: int = 10) -> tuple[SessionUsage, ...]:
         "ORDER BY total DESC, started_at DESC LIMIT ?",
         (limit,),
     )
-    return tuple(SessionUsage(*row) for row in rows)
+    return tuple(
+        SessionUsage(
+            text(session_id),
+            optional_text(title),
+            optional_text(model),
+            count(total),
+            optional_amount(cost),
+        )
+        for session_id, title, model, total, cost in rows
+    )
+
+
+def summed(rows: Iterable[tuple[Any, ...]]) -> tuple[tuple[str, int], ...]:
+    """Return names with their numbers; names that read the same are one."""
+    found: dict[str, int] = {}
+    for name, number in rows:
+        found[text(name)] = found.get(text(name), 0) + count(number)
+    return tuple(found.items())

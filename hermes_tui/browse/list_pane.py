@@ -11,7 +11,6 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.getters import query_one
 from textual.message import Message
-from textual.widgets import Static
 
 from hermes_store.errors import DatabaseMissing, StoreError
 from hermes_store.records.listing import Entry, Grouping, Hidden, ListRow, Sort, View
@@ -27,6 +26,7 @@ from hermes_tui.presentation.browser_header import Header
 from hermes_tui.start_options import Opening
 from hermes_tui.store_access import Access, Answer, Failed, Stopped
 from hermes_tui.widgets.notice import Notice
+from hermes_tui.widgets.plain_text import PlainText
 
 RETRY_SECONDS = 1.0
 REST = 20
@@ -50,7 +50,7 @@ class ListPane(Vertical):
     BINDINGS = bindings(Scope.LIST)
 
     sessions = query_one(SessionList)
-    empty = query_one("#empty", Static)
+    empty = query_one("#empty", PlainText)
 
     @dataclass
     class Shown(Message):
@@ -95,7 +95,7 @@ class ListPane(Vertical):
 
     def compose(self) -> ComposeResult:
         yield SessionList(self._clock(), id="sessions")
-        yield Static("", id="empty", markup=False)
+        yield PlainText("", id="empty")
 
     def header(self, found: str | None) -> Header:
         """Return the content of the header; `found` is the number of results."""

@@ -12,7 +12,6 @@ from textual.content import Content
 from textual.getters import query_one
 from textual.message import Message as TextualMessage
 from textual.widget import Widget
-from textual.widgets import Static
 
 from hermes_store.errors import NotFound
 from hermes_store.records.message import Message
@@ -30,6 +29,7 @@ from hermes_tui.start_options import Opening
 from hermes_tui.store_access import Access, Answer, Failed, Stopped
 from hermes_tui.transcript.view import Transcript
 from hermes_tui.widgets.notice import Notice
+from hermes_tui.widgets.plain_text import PlainText
 
 TABS = ("recap", "transcript", "lineage", "info")
 AROUND = 40
@@ -61,10 +61,10 @@ class Followed:
 class ReadingPane(Vertical):
     """Shows the current conversation."""
 
-    recap = query_one("#recap-text", Static)
+    recap = query_one("#recap-text", PlainText)
     transcript = query_one(Transcript)
     lineage = query_one(LineageTree)
-    info = query_one("#info-text", Static)
+    info = query_one("#info-text", PlainText)
 
     class TabChanged(TextualMessage):
         """Another tab is open."""
@@ -102,10 +102,10 @@ class ReadingPane(Vertical):
             yield page
 
     def _pages(self) -> Iterator[Widget]:
-        yield VerticalScroll(Static("", id="recap-text", markup=False), id="recap")
+        yield VerticalScroll(PlainText("", id="recap-text"), id="recap")
         yield Transcript(id="transcript")
         yield LineageTree(self._opening.clock(), id="lineage")
-        yield VerticalScroll(Static("", id="info-text", markup=False), id="info")
+        yield VerticalScroll(PlainText("", id="info-text"), id="info")
 
     def on_mount(self) -> None:
         # The end of a new text is known only once it has been laid out.

@@ -12,7 +12,7 @@ from textual.getters import query_one
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from hermes_store.records.safe_text import clean
 from hermes_store.records.search import Hit
@@ -32,6 +32,7 @@ from hermes_tui.start_options import Choice, Opening, State
 from hermes_tui.store_access import Access, StoreChanged
 from hermes_tui.transcript.view import Transcript
 from hermes_tui.widgets.notice import Notice
+from hermes_tui.widgets.plain_text import PlainText
 from hermes_tui.widgets.status_bar import StatusBar
 from hermes_tui.widgets.virtual_list import VirtualList
 
@@ -45,7 +46,7 @@ class BrowseScreen(Screen[Choice]):
     list = query_one(ListPane)
     reading = query_one(ReadingPane)
     changes = query_one(Changes)
-    header = query_one("#header", Static)
+    header = query_one("#header", PlainText)
     status = query_one(StatusBar)
 
     @dataclass
@@ -74,7 +75,7 @@ class BrowseScreen(Screen[Choice]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="top"):
-            yield Static("", id="header", markup=False)
+            yield PlainText("", id="header")
             yield SearchPane(self.access, self.opening.clock)
         yield ListPane(self.access, self.opening, self._head)
         yield ReadingPane(self.access, self.opening)

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.getters import query_one
 from textual.message import Message
 from textual.timer import Timer
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from hermes_store.errors import StoreError
 from hermes_store.records.listing import ListRow
@@ -22,6 +22,7 @@ from hermes_store.store import Store
 from hermes_tui.browse.search_field import Known, SearchField
 from hermes_tui.presentation import search_results
 from hermes_tui.store_access import Access, Answer, Failed, Stopped
+from hermes_tui.widgets.plain_text import PlainText
 
 PAGE = 24
 """Conversations a search returns at first; more when the user nears the end of the list."""
@@ -109,8 +110,8 @@ class SearchPane(Vertical):
     def compose(self) -> ComposeResult:
         with Horizontal(id="search-line"):
             yield SearchField()
-            yield Static("", id="found", markup=False)
-        yield Static("", id="notes", markup=False)
+            yield PlainText("", id="found")
+        yield PlainText("", id="notes")
 
     @property
     def text(self) -> str:
@@ -133,8 +134,8 @@ class SearchPane(Vertical):
         return search_results.figures(self.found.result).plain
 
     def _say(self, figures: Content, remarks: Content | None) -> None:
-        self.query_one("#found", Static).update(figures)
-        label = self.query_one("#notes", Static)
+        self.query_one("#found", PlainText).update(figures)
+        label = self.query_one("#notes", PlainText)
         label.display = remarks is not None
         label.update(remarks or "")
 

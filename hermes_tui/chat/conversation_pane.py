@@ -11,7 +11,6 @@ from textual.containers import Vertical, VerticalScroll
 from textual.getters import query_one
 from textual.message import Message as TextualMessage
 from textual.timer import Timer
-from textual.widgets import Static
 
 from hermes_store.records.message import Message
 from hermes_store.records.recap import Recap
@@ -24,6 +23,7 @@ from hermes_tui.start_options import Opening
 from hermes_tui.store_access import Access, Answer, Failed, Stopped
 from hermes_tui.transcript.view import Transcript
 from hermes_tui.widgets.notice import Notice
+from hermes_tui.widgets.plain_text import PlainText
 
 FRAMES = 1 / 12
 """Seconds between redraws of a growing answer."""
@@ -124,7 +124,7 @@ class ConversationPane(Vertical):
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="chat-recap", can_focus=False) as box:
             box.border_title = "Previous conversation"
-            yield Static("", id="chat-recap-text", markup=False)
+            yield PlainText("", id="chat-recap-text")
         yield Transcript(id="chat-transcript")
 
     def on_mount(self) -> None:
@@ -156,7 +156,7 @@ class ConversationPane(Vertical):
         if event.stale:
             return
         session, said, page, recap = event.value
-        self.query_one("#chat-recap-text", Static).update(session_details.recap(said))
+        self.query_one("#chat-recap-text", PlainText).update(session_details.recap(said))
         self.recap_box.display = recap and bool(said.entries)
         self.transcript.display = not self.recap_box.display
         self._show_page(page)

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
+
+from hermes_store.records.safe_text import clean_in_place
 
 
 class Prompt(TextArea):
@@ -54,6 +57,12 @@ class Prompt(TextArea):
         # typed before it.
         if event.key == "enter":
             event.prevent_default()
+
+    def get_line(self, line_index: int) -> Text:
+        """Return a line as it is shown; what is sent stays as it was typed or pasted."""
+        line = super().get_line(line_index)
+        line.plain = clean_in_place(line.plain)
+        return line
 
     def remember(self, texts: Sequence[str]) -> None:
         """Set the messages that Up recalls, oldest first."""

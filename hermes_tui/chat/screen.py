@@ -17,7 +17,7 @@ from textual.content import Content
 from textual.getters import query_one
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Static, TextArea
+from textual.widgets import TextArea
 
 from hermes_store.errors import InvalidInput, StoreError
 from hermes_store.records.safe_text import clean
@@ -35,6 +35,7 @@ from hermes_tui.presentation.themes import styles_folder
 from hermes_tui.start_options import Choice, Opening, State
 from hermes_tui.store_access import Access, Answer, Failed, Stopped
 from hermes_tui.widgets.notice import Notice
+from hermes_tui.widgets.plain_text import PlainText
 from hermes_tui.widgets.status_bar import StatusBar
 
 DURING_ANSWER = ("title", "help", "quit", "export")
@@ -54,11 +55,11 @@ class ChatScreen(Screen[Choice]):
         Binding("ctrl+q", "quit", "quit", priority=True, show=False),
     ]
 
-    header = query_one("#chat-header", Static)
+    header = query_one("#chat-header", PlainText)
     talk = query_one(ConversationPane)
     commands = query_one(Commands)
-    note = query_one("#chat-note", Static)
-    offers = query_one("#chat-offers", Static)
+    note = query_one("#chat-note", PlainText)
+    offers = query_one("#chat-offers", PlainText)
     prompt = query_one(Prompt)
     status = query_one(StatusBar)
 
@@ -99,11 +100,11 @@ class ChatScreen(Screen[Choice]):
         self._done.set()
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="chat-header", markup=False)
+        yield PlainText("", id="chat-header")
         yield ConversationPane(self.access, self.opening)
         yield Commands(self.access, self._queue)
-        yield Static("", id="chat-note", markup=False)
-        yield Static("", id="chat-offers", markup=False)
+        yield PlainText("", id="chat-note")
+        yield PlainText("", id="chat-offers")
         yield Prompt(id="chat-prompt")
         yield StatusBar(id="status")
 

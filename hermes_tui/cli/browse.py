@@ -81,7 +81,8 @@ def _browse(
         if choice is None or choice.left:
             return code
         if options.print_id:
-            print(choice.session_id)
+            context.printer.value(choice.session_id)
+            context.printer.flush()
             return 0
         trouble = _resume(choice, context)
         opening = replace(opening, state=choice.state, notice=trouble)

@@ -20,7 +20,7 @@ from hermes_tui.cli.common import context as surroundings
 from hermes_tui.cli.common import hermes_agent
 from hermes_tui.cli.common.builtin_chat import conversation_maker, demo_maker, uses_builtin
 from hermes_tui.cli.common.context import Context
-from hermes_tui.cli.common.output import complain
+from hermes_tui.cli.common.output import Parser, complain
 from hermes_tui.presentation.fit_text import plain
 
 if TYPE_CHECKING:
@@ -51,9 +51,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Open a new chat, or hand over to the agent."""
-    parser = argparse.ArgumentParser(
-        prog="hermes chat", formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(prog="hermes chat", formatter_class=argparse.RawDescriptionHelpFormatter)
     describe(parser)
     own, rest = parser.parse_known_args(list(arguments))
     context = surroundings.from_options(own)
@@ -145,7 +143,9 @@ def _farewell(context: Context, session_id: str) -> None:
     with context.store() as store:
         title = store.sessions.get(session_id).title
     named = f" “{plain(title)}”" if title else ""
-    print(f"Session {session_id}{named}\nResume with: hermes -r {session_id}")
+    context.printer.line(f"Session {session_id}{named}")
+    context.printer.line(f"Resume with: hermes -r {session_id}")
+    context.printer.flush()
 
 
 class _Printing:

@@ -58,7 +58,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, context: Context) -> int:
     if options.values is None:
-        context.printer.line(script(options.shell).rstrip())
+        context.printer.write(script(options.shell).rstrip() + "\n")
         return 0
     try:
         found = list(_values(options.values, context))

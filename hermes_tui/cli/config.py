@@ -16,6 +16,7 @@ from hermes_store.config.settings import (
     load_config,
 )
 from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.output import strong
 
 _SURE = 0.8
 
@@ -59,7 +60,7 @@ def _show(context: Context, config: Config) -> int:
         context.printer.data("config", settings=values)
         return 0
     for section, settings in values.items():
-        context.printer.line(context.printer.strong(f"{section}:"))
+        context.printer.line(strong(f"{section}:"))
         for name, value in settings.items():
             context.printer.line(f"  {name}: {_yaml(value)}")
     return 0

@@ -9,6 +9,7 @@ from hermes_store.records.upkeep_reports import Finding, Health
 from hermes_store.upkeep.doctor import examine
 from hermes_store.upkeep.repair import repair
 from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.output import strong
 
 _SIGNS = {Health.GOOD: "✓", Health.NOTE: "•", Health.BAD: "✗"}
 
@@ -42,7 +43,7 @@ def _check(context: Context) -> int:
         ]
         context.printer.data("doctor", database=str(context.database), findings=listed)
     else:
-        context.printer.line(context.printer.strong(str(context.database)))
+        context.printer.line(strong(str(context.database)))
         for finding in findings:
             context.printer.line(_line(finding))
     return 1 if any(finding.health is Health.BAD for finding in findings) else 0

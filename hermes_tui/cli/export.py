@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from hermes_store.errors import NotFound
@@ -67,7 +66,7 @@ def _export(options: argparse.Namespace, context: Context) -> int:
             if not ids:
                 raise NotFound(f"There are no sessions from the source '{options.source}'.")
         if options.file == "-":
-            number = store.transfer.export(sys.stdout, wanted, ids, options.redact, progress)
+            number = store.transfer.export(context.printer, wanted, ids, options.redact, progress)
         else:
             number = store.transfer.export_file(options.file, wanted, ids, options.redact, progress)
     if options.file != "-":

@@ -11,6 +11,7 @@ from hermes_store.records.sources import describe as source_names
 from hermes_store.records.sources import known_name
 from hermes_store.records.statistics import WEEKDAYS, Insights
 from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.output import dim, strong
 from hermes_tui.presentation.charts import bar, sparkline
 from hermes_tui.presentation.fit_text import fit, plain
 from hermes_tui.presentation.times import duration
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
 
 
 def _print(context: Context, found: Insights) -> None:
-    line, strong, dim = context.printer.line, context.printer.strong, context.printer.dim
+    line = context.printer.line
     source = f", {source_names(found.source).label}" if found.source else ""
     line(strong(f"Last {found.days} days{source}"))
     line(f"  sessions {found.sessions:,} · messages {found.messages:,} "
@@ -70,11 +71,11 @@ def _print(context: Context, found: Insights) -> None:
     for each in found.notable:
         value = duration(each.value) if each.kind == "longest" else f"{each.value:,.0f}"
         name = plain(each.title) if each.title else ""
-        line(f"  {each.kind:<16} {value:>10}  {each.session_id}  {name}".rstrip())
+        line(f"  {each.kind:<16} {value:>10}  {plain(each.session_id)}  {name}")
 
 
 def _models(context: Context, found: Insights) -> None:
-    context.printer.line(context.printer.strong("Models"))
+    context.printer.line(strong("Models"))
     top = max((model.input_tokens + model.output_tokens for model in found.models), default=0)
     for model in found.models:
         tokens = model.input_tokens + model.output_tokens
@@ -90,6 +91,6 @@ def _bars(context: Context, heading: str, values: Iterable[tuple[str, int]]) -> 
     top = max((number for _, number in rows), default=0)
     if not top:
         return
-    context.printer.line(context.printer.strong(heading))
+    context.printer.line(strong(heading))
     for name, number in rows:
         context.printer.line(f"  {fit(plain(name), 16)} {bar(number / top)} {number:>6,}")

@@ -8,23 +8,28 @@ from __future__ import annotations
 import argparse
 import difflib
 import gc
+import logging
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from hermes_store.config import paths
 from hermes_store.errors import BadFile, InvalidInput, StoreError, TitleError
 from hermes_store.version import __version__
 from hermes_tui.cli import verb_table
 from hermes_tui.cli.common import context as surroundings
-from hermes_tui.cli.common.output import complain
+from hermes_tui.cli.common.output import ComplainingHandler, Parser, complain
 from hermes_tui.cli.verb_table import EXAMPLES, VERBS
+from hermes_tui.crash_log import BUG, write_crash_log
 
 DONE, REFUSED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
+    # What Python would print to the terminal if nobody had set up logging.
+    logging.lastResort = ComplainingHandler(logging.WARNING)
     try:
         return _dispatch(list(arguments))
     except StoreError as error:
@@ -43,6 +48,11 @@ def run(arguments: Sequence[str]) -> int:
         # The reader of a pipe such as `| head` has closed it.
         _forget_output()
         return DONE
+    # The last resort: a traceback would quote stored text, and help nobody at a prompt.
+    except Exception as error:
+        path = write_crash_log(error, paths.hermes_home())
+        complain(f"{BUG} Details are in {path}." if path is not None else BUG)
+        return REFUSED
 
 
 def _forget_output() -> None:
@@ -87,7 +97,7 @@ def _is_whole_command(arguments: list[str]) -> bool:
 
 
 def _overview() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="hermes",
         description="Browse, search and manage your conversations with Hermes Agent.",
         epilog="All other commands are passed on to the installed Hermes Agent.\n\n" + EXAMPLES,
@@ -120,9 +130,7 @@ def _sessions(arguments: list[str]) -> int:
 
 
 def _verb(name: str, usage: str, arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog=usage, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(prog=usage, formatter_class=argparse.RawDescriptionHelpFormatter)
     module = verb_table.describe(name, parser)
     options, unknown = parser.parse_known_args(arguments)
     if unknown and not hasattr(options, "query"):

@@ -10,7 +10,7 @@ from hermes_store.errors import DatabaseMissing, InvalidInput
 from hermes_store.records.prune import PruneFilter, PrunePlan
 from hermes_store.records.sources import known_name
 from hermes_tui.cli.common.context import Context
-from hermes_tui.cli.common.output import Column, confirm
+from hermes_tui.cli.common.output import Column, confirm, dim
 from hermes_tui.cli.common.progress import ProgressLine
 from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import byte_size, plural
@@ -132,7 +132,7 @@ def _preview(context: Context, plan: PrunePlan) -> None:
     if plan.conversations > SHOWN:
         context.printer.line(f"… and {plan.conversations - SHOWN:,} more")
     for remark in plan.spared[:SHOWN]:
-        context.printer.line(context.printer.dim(f"kept: {plain(remark.text)}"))
+        context.printer.line(dim(f"kept: {plain(remark.text)}"))
 
 
 def _report(
@@ -160,5 +160,5 @@ def _report(
     else:
         printer.line("Nothing to prune.")
         for remark in plan.spared[:SHOWN]:
-            printer.line(printer.dim(f"kept: {plain(remark.text)}"))
+            printer.line(dim(f"kept: {plain(remark.text)}"))
     return 0

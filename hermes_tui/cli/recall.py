@@ -11,7 +11,7 @@ from hermes_store.errors import ConfigError, InvalidInput
 from hermes_store.records.recall import Recalled, RecalledSession
 from hermes_store.records.safe_text import clean
 from hermes_tui.cli.common.context import Context
-from hermes_tui.cli.common.output import complain
+from hermes_tui.cli.common.output import complain, dim, strong
 from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import plural
 from hermes_tui.presentation.times import age
@@ -112,8 +112,11 @@ def _print(context: Context, found: Recalled, *, raw: bool) -> None:
         when = age(session.last_active, context.now, dates=True)
         figures = f"{session.matches:,} of {plural(session.messages, 'message')}"
         printer.line(
-            f"{printer.strong(plain(session.title or '—'))}  {printer.dim(session.session_id)}  "
-            f"{printer.dim(f'{plain(session.source)} · {when} · {figures}')}"
+            strong(plain(session.title or "—")),
+            "  ",
+            dim(session.session_id),
+            "  ",
+            dim(f"{plain(session.source)} · {when} · {figures}"),
         )
         if session.trouble is not None:
             complain(f"{session.session_id}: {session.trouble}")

@@ -105,14 +105,14 @@ def resume(wish: Wish, context: Context) -> int:
         complain(str(error))
         return 1
     if wish.options.print:
-        _show(config, session, recap, "Session")
+        _show(context, config, session, recap, "Session")
         return 0
     if uses_builtin(config) or BUILTIN in wish.rest:
         return chat.go_on(context, config, session.id)
     command = successor(config, session.id)
     with context.store(read_only=False) as store:
         store.sessions.reopen(session.id)
-    _show(config, session, recap, "↻ Resumed session")
+    _show(context, config, session, recap, "↻ Resumed session")
     return neighbour.hand_over([*command, *wish.rest])
 
 
@@ -129,10 +129,12 @@ def _find(store: Store, name: str | None) -> Session | None:
     return store.sessions.find_to_resume(last[0])
 
 
-def _show(config: Config, session: Session, recap: Recap, said_of_it: str) -> None:
+def _show(
+    context: Context, config: Config, session: Session, recap: Recap, said_of_it: str
+) -> None:
     title = f' "{plain(session.title)}"' if session.title else ""
     if not recap.messages:
-        print(f"Session {plain(session.id)}{title} has no messages yet.")
+        context.printer.line(f"Session {plain(session.id)}{title} has no messages yet.")
         return
     if config.display.resume_display == "full" and recap.entries:
         from hermes_tui.cli.common import recap_panel
@@ -140,7 +142,7 @@ def _show(config: Config, session: Session, recap: Recap, said_of_it: str) -> No
         recap_panel.show(recap)
     said = plural(recap.user_messages, "user message")
     total = f"{recap.messages} total messages"
-    print(f"{said_of_it} {plain(session.id)}{title} ({said}, {total})")
+    context.printer.line(f"{said_of_it} {plain(session.id)}{title} ({said}, {total})")
 
 
 def successor(config: Config, session_id: str) -> list[str]:

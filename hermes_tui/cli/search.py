@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from typing import Any
 
 from hermes_store.errors import DatabaseMissing, InvalidInput
@@ -10,9 +11,9 @@ from hermes_store.records.listing import ListRow
 from hermes_store.records.search import Hit, Order, Request, SearchResult, Snippet
 from hermes_store.search import query_language
 from hermes_tui.cli.common.context import Context
-from hermes_tui.cli.common.output import complain
+from hermes_tui.cli.common.output import Part, complain, dim, match, strong
 from hermes_tui.cli.list import profile_contexts
-from hermes_tui.presentation.fit_text import plain
+from hermes_tui.presentation.fit_text import flat, plain
 from hermes_tui.presentation.times import age, local_time
 
 NOTHING_FOUND = 1
@@ -141,30 +142,28 @@ def _print(
         if result.partial and result.searched_back_to:
             stop = f"; searched back to {local_time(result.searched_back_to)}"
         one = result.messages.number == 1 and result.messages.exact
-        match = "message matches" if one else "messages match"
-        printer.line(printer.dim(f"{result.messages} {match}, {result.order.value} first{stop}"))
+        matching = "message matches" if one else "messages match"
+        printer.line(dim(f"{result.messages} {matching}, {result.order.value} first{stop}"))
 
 
 def _print_head(
     context: Context, title: str | None, session_id: str, source: str, profile: str
 ) -> None:
-    printer = context.printer
     name = f"{profile}: " if profile else ""
     name += plain(title or "—")
-    printer.line(f"{printer.strong(name)}  {printer.dim(session_id)}  {printer.dim(plain(source))}")
+    context.printer.line(strong(name), "  ", dim(session_id), "  ", dim(plain(source)))
 
 
 def _print_line(context: Context, moment: float, role: str, snippet: Snippet) -> None:
     when = age(moment, context.now, dates=True)
-    start = context.printer.dim(f"{when:<11}")
-    context.printer.line(f"  {start} {plain(role):<9} {_marked(context, snippet)}")
+    context.printer.line("  ", dim(f"{when:<11}"), f" {plain(role):<9} ", *_marked(snippet))
 
 
-def _marked(context: Context, snippet: Snippet) -> str:
-    """Return the excerpt on one line, with its matches highlighted."""
-    start, end = ("\x01", "\x02") if context.printer.colour else ("»", "«")
-    text = snippet.marked(start, end) if "\x01" not in snippet.text else snippet.text
-    if not context.printer.colour:
-        return plain(text)
-    # Cleaning turns the control characters into these symbols.
-    return plain(text).replace("␁", "\x1b[1;33m").replace("␂", "\x1b[0m")
+def _marked(snippet: Snippet) -> Iterator[Part]:
+    """Yield the excerpt on one line, with its matches highlighted."""
+    place = 0
+    for first, last in snippet.marks:
+        yield flat(snippet.text[place:first])
+        yield match(flat(snippet.text[first:last]))
+        place = last
+    yield flat(snippet.text[place:])

@@ -39,7 +39,11 @@ def run(options: argparse.Namespace, context: Context) -> int:
         else:
             for piece in _plain(session, store.messages.of(session.id), full=options.full):
                 page.write(piece)
-    _page(page.getvalue(), wanted=not options.no_pager and sys.stdout.isatty())
+    pager = "" if options.no_pager or not sys.stdout.isatty() else _pager()
+    if pager:
+        _page(clean(page.getvalue()), pager)
+    else:
+        context.printer.write(page.getvalue())
     return 0
 
 
@@ -48,7 +52,7 @@ TOOL_LINES = 10
 
 def _plain(session: Session, messages: list[Message], *, full: bool) -> list[str]:
     title = plain(session.title or session.id)
-    facts = f"{session.id} · {plain(session.source)} · {local_time(session.started_at)}"
+    facts = f"{plain(session.id)} · {plain(session.source)} · {local_time(session.started_at)}"
     pieces = [f"{title}\n{facts}\n\n"]
     for message in messages:
         who = {"user": "You", "assistant": "Hermes"}.get(message.role, plain(message.role))
@@ -71,11 +75,11 @@ def _shortened(text: str) -> str:
     return "\n".join([*lines[:TOOL_LINES], f"… {left} more lines (--full shows them)"])
 
 
-def _page(text: str, *, wanted: bool) -> None:
-    pager = os.environ.get("PAGER") or ("less" if shutil.which("less") else "")
-    if not wanted or not pager:
-        sys.stdout.write(text)
-        return
+def _pager() -> str:
+    return os.environ.get("PAGER") or ("less" if shutil.which("less") else "")
+
+
+def _page(text: str, pager: str) -> None:
     environment = os.environ | {"LESS": os.environ.get("LESS", "FRX"), "LESSCHARSET": "utf-8"}
     with subprocess.Popen(
         pager, shell=True, stdin=subprocess.PIPE, env=environment, text=True, encoding="utf-8"

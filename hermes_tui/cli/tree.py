@@ -8,6 +8,7 @@ from typing import Any
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.session import Lineage, LineageNode
 from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.output import Part, dim, strong
 from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.times import local_time
 
@@ -70,7 +71,7 @@ def _print(context: Context, lineage: Lineage) -> None:
     waiting: list[tuple[LineageNode, str, str]] = [(lineage.root, "", "")]
     while waiting:
         node, lead, indent = waiting.pop()
-        context.printer.line(lead + _line(context, lineage, node))
+        context.printer.line(lead, *_line(lineage, node))
         last = len(node.children) - 1
         for place, child in reversed(list(enumerate(node.children))):
             corner, bar = ("└─ ", "   ") if place == last else ("├─ ", "│  ")
@@ -79,9 +80,8 @@ def _print(context: Context, lineage: Lineage) -> None:
         context.printer.line("… the tree has more sessions than shown here.")
 
 
-def _line(context: Context, lineage: Lineage, node: LineageNode) -> str:
+def _line(lineage: Lineage, node: LineageNode) -> tuple[Part, ...]:
     session = node.session
-    printer = context.printer
     kind = f"({_NAMES[node.edge]}) " if node.edge is not Edge.ROOT else ""
     name = plain(session.title or "—")
     marks = []
@@ -90,5 +90,4 @@ def _line(context: Context, lineage: Lineage, node: LineageNode) -> str:
     if session.id == lineage.tip_id and lineage.tip_id != lineage.root.session.id:
         marks.append("◆ newest")
     facts = f"{session.id}  {local_time(session.started_at)}  {session.message_count} messages"
-    shown = f"{kind}{printer.strong(name)}  {printer.dim(facts)}"
-    return f"{shown}  {' '.join(marks)}".rstrip()
+    return kind, strong(name), "  ", dim(facts), f"  {' '.join(marks)}"

@@ -11,13 +11,14 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Button, Input, Static
+from textual.widgets import Button, Input
 
 from hermes_store.errors import StoreError
-from hermes_store.records.safe_text import clean
+from hermes_store.records.safe_text import clean, clean_line
 from hermes_store.store import Store
 from hermes_tui.presentation.themes import styles_folder
 from hermes_tui.store_access import Access, Answer, Failed, Stopped
+from hermes_tui.widgets.plain_text import PlainText
 from hermes_tui.widgets.text_field import Field
 
 SHEET = styles_folder() / "dialogs.tcss"
@@ -36,7 +37,7 @@ class Dialog(ModalScreen[Result]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as box:
-            box.border_title = Content(self.title_text)
+            box.border_title = Content(clean_line(self.title_text))
             with Vertical(classes="body"):
                 yield from self.body()
             with Horizontal(classes="buttons"):
@@ -90,7 +91,7 @@ class Ask(Dialog[str]):
     def body(self) -> Iterable[Widget]:
         yield Field(self._value, id="answer", compact=True, select_on_focus=True)
         if self._hint:
-            yield Static(self._hint, classes="hint", markup=False)
+            yield PlainText(self._hint, classes="hint")
 
     def buttons(self) -> Iterable[Widget]:
         yield from super().buttons()
@@ -113,7 +114,7 @@ class Confirm(Dialog[bool]):
         self._text, self._verb = text, verb
 
     def body(self) -> Iterable[Widget]:
-        yield Static(self._text, markup=False)
+        yield PlainText(self._text)
 
     def buttons(self) -> Iterable[Widget]:
         yield from super().buttons()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, RadioSet, Static
+from textual.widgets import Button, RadioSet
 
 from hermes_store.records.safe_text import clean, shorten
 from hermes_store.records.trash import Weight
@@ -16,6 +16,7 @@ from hermes_tui.dialogs.base import Dialog
 from hermes_tui.presentation.numbers import byte_size, plural
 from hermes_tui.store_access import Access, Answer, Stopped
 from hermes_tui.widgets.checkboxes import Option
+from hermes_tui.widgets.plain_text import PlainText
 
 NAMES = 6
 
@@ -60,12 +61,12 @@ class DeleteDialog(Dialog[Delete]):
     def body(self) -> Iterable[Widget]:
         more = len(self._names) - NAMES
         shown = "\n".join(f"  {shorten(name, 54)}" for name in self._names[:NAMES])
-        yield Static(shown + (f"\n  … and {more:,} more" if more > 0 else ""), markup=False)
+        yield PlainText(shown + (f"\n  … and {more:,} more" if more > 0 else ""))
         if self._part is not None:
             with RadioSet(id="extent", compact=True):
                 yield Option("The whole conversation", value=False, id="whole")
                 yield Option("Only this session", value=True, id="part")
-        yield Static("Counting …", id="figures", markup=False)
+        yield PlainText("Counting …", id="figures")
 
     def buttons(self) -> Iterable[Widget]:
         yield from super().buttons()
@@ -112,7 +113,7 @@ class DeleteDialog(Dialog[Delete]):
         ]
         if weight.in_use is not None:
             parts = [(f"{clean(weight.in_use)} It cannot be deleted while in use.", "$warning")]
-        self.query_one("#figures", Static).update(Content.assemble(*parts))
+        self.query_one("#figures", PlainText).update(Content.assemble(*parts))
         self.query_one("#ok", Button).disabled = weight.in_use is not None
 
     def confirm(self, button: str) -> None:

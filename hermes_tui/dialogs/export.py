@@ -8,11 +8,12 @@ from pathlib import Path
 
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Input, RadioSet, Static
+from textual.widgets import Button, Input, RadioSet
 
 from hermes_tui.dialogs.base import Dialog
 from hermes_tui.presentation.numbers import plural
 from hermes_tui.widgets.checkboxes import Option, Tick
+from hermes_tui.widgets.plain_text import PlainText
 from hermes_tui.widgets.text_field import Field
 
 FORMATS = {"jsonl": "JSON lines", "markdown": "Markdown", "html": "HTML page"}
@@ -61,7 +62,7 @@ class ExportDialog(Dialog[Export]):
                 yield Option(label, value=fmt == "jsonl", id=fmt)
         yield Tick(REDACT, id="redact", compact=True)
         yield Field(self._default(), id="path", compact=True)
-        yield Static("", id="advice", markup=False)
+        yield PlainText("", id="advice")
 
     def buttons(self) -> Iterable[Widget]:
         yield from super().buttons()
@@ -98,7 +99,7 @@ class ExportDialog(Dialog[Export]):
             advice = Content.styled("This file exists and will be replaced.", "$warning")
         elif not path.parent.is_dir():
             advice = Content.styled("This folder does not exist.", "$error")
-        self.query_one("#advice", Static).update(advice)
+        self.query_one("#advice", PlainText).update(advice)
         self.query_one("#ok", Button).disabled = path.is_dir() or not path.parent.is_dir()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

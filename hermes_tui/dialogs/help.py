@@ -10,11 +10,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Static
+from textual.widgets import Button
 
 from hermes_tui import actions
 from hermes_tui.actions import Scope
 from hermes_tui.dialogs.base import Dialog
+from hermes_tui.widgets.plain_text import PlainText
 
 LANGUAGE = (
     ("docker deploy", "messages with both words"),
@@ -61,7 +62,7 @@ class HelpScreen(Dialog[None]):
     def body(self) -> Iterable[Widget]:
         with VerticalScroll(id="page"):
             width = min(90, self.app.size.width - 8)
-            yield Static(help_text(self._overrides, width), markup=False)
+            yield PlainText(help_text(self._overrides, width))
 
     def buttons(self) -> Iterable[Widget]:
         yield Button("Close", id="cancel", compact=True)

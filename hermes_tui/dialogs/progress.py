@@ -6,11 +6,12 @@ import threading
 from collections.abc import Iterable
 
 from textual.widget import Widget
-from textual.widgets import Button, ProgressBar, Static
+from textual.widgets import Button, ProgressBar
 
 from hermes_store.errors import StoreError
 from hermes_tui.dialogs.base import Dialog
 from hermes_tui.presentation.fit_text import plain
+from hermes_tui.widgets.plain_text import PlainText
 
 DELAY = 0.4
 """Seconds before the dialog opens, so that it does not flash up for short work."""
@@ -61,7 +62,7 @@ class ProgressDialog(Dialog[None]):
         self._work = work
 
     def body(self) -> Iterable[Widget]:
-        yield Static("", id="step", markup=False)
+        yield PlainText("", id="step")
         yield ProgressBar(id="bar", show_eta=False)
 
     def buttons(self) -> Iterable[Widget]:
@@ -75,7 +76,9 @@ class ProgressDialog(Dialog[None]):
         if work.ended:
             self.dismiss(None)
             return
-        self.query_one("#step", Static).update("Stopping …" if work.stopping else plain(work.what))
+        self.query_one("#step", PlainText).update(
+            "Stopping …" if work.stopping else plain(work.what)
+        )
         self.query_one("#bar", ProgressBar).update(total=work.total or None, progress=work.done)
 
     def action_cancel(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from textual.containers import Grid
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Input, Label, Static
+from textual.widgets import Button, Input, Label
 
 from hermes_store.errors import InvalidInput, StoreError
 from hermes_store.records.prune import PruneFilter, PrunePlan, PruneRow
@@ -20,6 +20,7 @@ from hermes_tui.presentation.styled_line import Line
 from hermes_tui.presentation.times import age
 from hermes_tui.store_access import Access, Answer
 from hermes_tui.widgets.checkboxes import Tick
+from hermes_tui.widgets.plain_text import PlainText
 from hermes_tui.widgets.text_field import Field
 from hermes_tui.widgets.virtual_list import VirtualList
 
@@ -80,7 +81,7 @@ class PruneDialog(Dialog[PrunePlan]):
                 yield Field(value, id=name, compact=True, placeholder=hint)
         yield Tick("Include conversations that never ended", id="open", compact=True)
         yield PruneList(self._now, id="preview")
-        yield Static("", id="figures", markup=False)
+        yield PlainText("", id="figures")
 
     def buttons(self) -> Iterable[Widget]:
         yield from super().buttons()
@@ -151,7 +152,7 @@ class PruneDialog(Dialog[PrunePlan]):
         self._say([(clean(str(error)), "$error")], ready=False)
 
     def _say(self, parts: list[tuple[str, str] | str], *, ready: bool) -> None:
-        self.query_one("#figures", Static).update(Content.assemble(*parts))
+        self.query_one("#figures", PlainText).update(Content.assemble(*parts))
         self.query_one("#ok", Button).disabled = not ready
 
     def confirm(self, button: str) -> None:

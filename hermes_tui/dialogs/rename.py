@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Input, Static
+from textual.widgets import Button, Input
 
 from hermes_store.records.safe_text import clean
 from hermes_store.records.session import TitleAdvice
 from hermes_store.sessions.titles import MAX_LENGTH
 from hermes_tui.dialogs.base import Dialog
 from hermes_tui.store_access import Access, Answer
+from hermes_tui.widgets.plain_text import PlainText
 from hermes_tui.widgets.text_field import Field
 
 
@@ -42,7 +43,7 @@ class RenameDialog(Dialog[Rename]):
 
     def body(self) -> Iterable[Widget]:
         yield Field(self._title, id="title", compact=True, select_on_focus=True)
-        yield Static("", id="advice", markup=False)
+        yield PlainText("", id="advice")
 
     def buttons(self) -> Iterable[Widget]:
         yield from super().buttons()
@@ -80,7 +81,7 @@ class RenameDialog(Dialog[Rename]):
             parts.append((f"\nStored as: {clean(advice.title)}", "$foreground-muted"))
         if advice.suggestion is not None:
             parts.append((f"\n“{clean(advice.suggestion)}” is available.", "$success"))
-        self.query_one("#advice", Static).update(Content.assemble(*parts))
+        self.query_one("#advice", PlainText).update(Content.assemble(*parts))
         self.query_one("#suggest").display = advice.suggestion is not None
         self.query_one("#ok", Button).disabled = advice.problem is not None
 

@@ -8,13 +8,14 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
-from textual.widgets import Button, Input, Static
+from textual.widgets import Button, Input
 
 from hermes_store.records.marks import SavedSearch
 from hermes_tui.dialogs.base import Dialog
 from hermes_tui.presentation.fit_text import fit, plain
 from hermes_tui.presentation.styled_line import Line
 from hermes_tui.store_access import Access, Answer
+from hermes_tui.widgets.plain_text import PlainText
 from hermes_tui.widgets.text_field import Field
 from hermes_tui.widgets.virtual_list import VirtualList
 
@@ -77,7 +78,7 @@ class SavedDialog(Dialog[Use | Keep | Forget]):
 
     def body(self) -> Iterable[Widget]:
         yield SearchList(id="saved")
-        yield Static("", id="figures", markup=False)
+        yield PlainText("", id="figures")
         if self._text:
             yield Field(placeholder=f"Name for: {self._text}", id="name", compact=True)
 
@@ -98,7 +99,7 @@ class SavedDialog(Dialog[Use | Keep | Forget]):
         view.show(searches)
         view.display = bool(searches)
         text = "Enter runs a search, d removes it." if searches else "No saved searches yet."
-        self.query_one("#figures", Static).update(text)
+        self.query_one("#figures", PlainText).update(text)
         if searches:
             view.focus()
         elif self._text:

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Button, OptionList, Static
+from textual.widgets import Button, OptionList
 
 from hermes_store.errors import ConfigError
 from hermes_tui import actions
@@ -19,6 +19,7 @@ from hermes_tui.actions import ACTIONS
 from hermes_tui.dialogs.base import SHEET, Dialog
 from hermes_tui.presentation.fit_text import fit
 from hermes_tui.presentation.styled_line import Line
+from hermes_tui.widgets.plain_text import PlainText
 from hermes_tui.widgets.virtual_list import VirtualList
 
 
@@ -52,7 +53,7 @@ class PressKey(ModalScreen[str]):
     BINDINGS: ClassVar[list[BindingType]] = []
 
     def compose(self) -> Iterable[Widget]:
-        box = Static("Press the new key, or Esc to cancel.", markup=False)
+        box = PlainText("Press the new key, or Esc to cancel.")
         box.add_class("dialog")
         yield box
 
@@ -81,7 +82,7 @@ class SettingsDialog(Dialog[Settings]):
         with Horizontal(id="choices"):
             yield OptionList(*sorted(self.app.available_themes), id="themes", compact=True)
             yield KeyList(id="keys")
-        yield Static("", id="yaml", markup=False)
+        yield PlainText("", id="yaml")
 
     def buttons(self) -> Iterable[Widget]:
         yield from super().buttons()
@@ -133,7 +134,7 @@ class SettingsDialog(Dialog[Settings]):
         return "\n".join(lines)
 
     def _show_yaml(self) -> None:
-        self.query_one("#yaml", Static).update(
+        self.query_one("#yaml", PlainText).update(
             f"To keep this, add it to config.yaml (c copies it):\n{self.yaml()}"
         )
 

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Static
+from textual.widgets import Button
 
 from hermes_store.records.sources import describe
 from hermes_store.records.statistics import WEEKDAYS, Insights, Stats
@@ -20,6 +20,7 @@ from hermes_tui.presentation.fit_text import fit, plain
 from hermes_tui.presentation.numbers import byte_size, plural
 from hermes_tui.presentation.times import duration
 from hermes_tui.store_access import Access, Answer
+from hermes_tui.widgets.plain_text import PlainText
 
 SPANS = (7, 30, 90, 365)
 NAME = 26
@@ -54,7 +55,7 @@ class StatsDialog(Dialog[None]):
 
     def body(self) -> Iterable[Widget]:
         with VerticalScroll(id="page"):
-            yield Static("Counting …", id="figures", markup=False)
+            yield PlainText("Counting …", id="figures")
 
     def buttons(self) -> Iterable[Widget]:
         yield Button("Close", id="cancel", compact=True)
@@ -77,7 +78,7 @@ class StatsDialog(Dialog[None]):
     def on_stats_dialog_counted(self, event: Counted) -> None:
         event.stop()
         if not event.stale:
-            self.query_one("#figures", Static).update(figures(event.value))
+            self.query_one("#figures", PlainText).update(figures(event.value))
 
     def action_span(self, step: int) -> None:
         self._span = max(0, min(self._span + step, len(SPANS) - 1))

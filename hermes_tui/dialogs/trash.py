@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
-from textual.widgets import Button, Static
+from textual.widgets import Button
 
 from hermes_store.records.trash import TrashBatch
 from hermes_tui.dialogs.base import Confirm, Dialog
@@ -17,6 +17,7 @@ from hermes_tui.presentation.numbers import byte_size, plural
 from hermes_tui.presentation.styled_line import Line
 from hermes_tui.presentation.times import age
 from hermes_tui.store_access import Access, Answer
+from hermes_tui.widgets.plain_text import PlainText
 from hermes_tui.widgets.virtual_list import VirtualList
 
 
@@ -57,7 +58,7 @@ class TrashList(VirtualList):
         if more > 0:
             names += f" and {more:,} more"
         right = (
-            f"  {batch.reason:<8} {age(batch.deleted_at, self._now):>10}"
+            f"  {plain(batch.reason):<8} {age(batch.deleted_at, self._now):>10}"
             f" {plural(batch.messages, 'message'):>15} {byte_size(batch.bytes):>9}"
         )
         if width < 70:
@@ -85,7 +86,7 @@ class TrashDialog(Dialog[Restore | Purge]):
 
     def body(self) -> Iterable[Widget]:
         yield TrashList(self._now, id="batches")
-        yield Static("", id="figures", markup=False)
+        yield PlainText("", id="figures")
 
     def buttons(self) -> Iterable[Widget]:
         yield Button("Close", id="cancel", compact=True)
@@ -104,7 +105,7 @@ class TrashDialog(Dialog[Restore | Purge]):
         text = "The trash is empty."
         if batches:
             text = f"{plural(len(batches), 'deletion')}, {byte_size(size)}. Enter restores."
-        self.query_one("#figures", Static).update(text)
+        self.query_one("#figures", PlainText).update(text)
         for button in ("restore", "purge", "everything"):
             self.query_one(f"#{button}", Button).disabled = not batches
 

@@ -18,6 +18,14 @@ def plain(value: object) -> str:
     return clean(one_line(str(value)))
 
 
+def flat(text: str) -> str:
+    """Return part of a stored text on one line; white space at its ends stays one space."""
+    shown = plain(text)
+    lead = " " if text[:1].isspace() and shown else ""
+    tail = " " if text[-1:].isspace() else ""
+    return f"{lead}{shown}{tail}"
+
+
 def cell_width(text: str) -> int:
     """Return how many columns a text takes on a terminal."""
     if _NARROW.fullmatch(text):

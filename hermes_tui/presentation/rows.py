@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_store.records.listing import Heading, ListRow, Status
 from hermes_store.records.sources import describe
-from hermes_tui.presentation.fit_text import cell_width, fit, fit_title, plain
+from hermes_tui.presentation.fit_text import cell_width, fit, fit_title, flat, plain
 from hermes_tui.presentation.numbers import short_number
 from hermes_tui.presentation.styled_line import Line, cut, width_of
 from hermes_tui.presentation.times import age
@@ -127,16 +127,8 @@ def marked(snippet: Snippet, room: int) -> Line:
     for begin, end in snippet.marks:
         if end <= start:
             continue
-        pieces += [(_flat(snippet.text[place:begin]), "snippet"),
-                   (_flat(snippet.text[begin:end]), "match")]  # fmt: skip
+        pieces += [(flat(snippet.text[place:begin]), "snippet"),
+                   (flat(snippet.text[begin:end]), "match")]  # fmt: skip
         place = end
-    pieces.append((_flat(snippet.text[place:]), "snippet"))
+    pieces.append((flat(snippet.text[place:]), "snippet"))
     return cut(pieces, room)
-
-
-def _flat(text: str) -> str:
-    """Collapse white space, keeping a space at the ends, where other pieces follow."""
-    flat = plain(text)
-    lead = " " if text[:1].isspace() and flat else ""
-    tail = " " if text[-1:].isspace() else ""
-    return f"{lead}{flat}{tail}"

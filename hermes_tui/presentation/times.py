@@ -34,7 +34,7 @@ def age(moment: float | None, now: float, *, short: bool = False, dates: bool = 
 
 def local_time(moment: float | None) -> str:
     """Return a moment as local date and time."""
-    return "–" if moment is None else f"{local_day(moment):%Y-%m-%d %H:%M}"
+    return "–" if not moment else f"{local_day(moment):%Y-%m-%d %H:%M}"
 
 
 def duration(seconds: float) -> str:

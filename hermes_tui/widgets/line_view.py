@@ -9,6 +9,7 @@ from rich.style import Style
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from hermes_store.records.safe_text import clean_line
 from hermes_tui.presentation.styled_line import Piece
 
 STYLES = [
@@ -85,5 +86,9 @@ class LineView(ScrollView, can_focus=True):
 
     def strip(self, pieces: Sequence[Piece], width: int, over: str = "") -> Strip:
         """Return a line as a strip of an exact width; `over` is the style below all of it."""
-        segments = [Segment(text, self.named_style(style, over)) for text, style in pieces if text]
+        segments = [
+            Segment(clean_line(text), self.named_style(style, over))
+            for text, style in pieces
+            if text
+        ]
         return Strip(segments).adjust_cell_length(width, self.named_style("", over))

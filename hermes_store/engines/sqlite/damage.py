@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import apsw
 
 from hermes_store.engines.sqlite.raw_rows import quote
-from hermes_store.engines.sqlite.trigger_fingerprint import stored
+from hermes_store.engines.sqlite.schema_reader import stored
 
 MAX_COMPLAINTS = 1_000
 

@@ -9,10 +9,15 @@ from pathlib import Path
 import apsw
 
 from hermes_store import errors
+from hermes_store.records.safe_text import clean, one_line, shorten
+
+MAX_WORDS = 200
+"""The most of SQLite's own message that is shown; it may quote a whole declaration."""
 
 
 def translate(error: apsw.Error, path: Path) -> errors.DatabaseError:
     """Return the store's exception for an SQLite error on a file."""
+    said = shorten(one_line(clean(str(error))), MAX_WORDS)
     match error:
         case apsw.BusyError() | apsw.LockedError() | apsw.ProtocolError():
             return errors.DatabaseLocked(
@@ -25,7 +30,7 @@ def translate(error: apsw.Error, path: Path) -> errors.DatabaseError:
             )
         case apsw.CorruptError():
             return errors.DatabaseCorrupt(
-                f"{path} is damaged ({error}). Run "
+                f"{path} is damaged ({said}). Run "
                 "'hermes sessions doctor --repair', which keeps a copy of it as it is."
             )
         case apsw.FullError():
@@ -41,19 +46,19 @@ def translate(error: apsw.Error, path: Path) -> errors.DatabaseError:
             return _cannot_open(path)
         case apsw.IOError():
             return errors.DatabaseUnreadable(
-                f"Reading or writing {path} failed ({error}). Check the disk and its free space."
+                f"Reading or writing {path} failed ({said}). Check the disk and its free space."
             )
         case apsw.SQLError() if "no such tokenizer" in str(error):
             return errors.DatabaseReadOnly(
                 f"{path} has a full-text index that only its own Hermes Agent can update "
-                f"({error}), so messages cannot be added or removed here. Reading works."
+                f"({said}), so messages cannot be added or removed here. Reading works."
             )
         case apsw.ConstraintError():
             return errors.ConstraintViolated(
-                f"{path} refused the change ({error}). Nothing was written."
+                f"{path} refused the change ({said}). Nothing was written."
             )
         case _:
-            return errors.DatabaseError(f"{path}: {error}")
+            return errors.DatabaseError(f"{path}: {said}.")
 
 
 def _cannot_open(path: Path) -> errors.DatabaseError:

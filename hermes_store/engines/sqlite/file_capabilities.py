@@ -11,11 +11,10 @@ import apsw
 from hermes_store.engines.base import Capabilities, FullText
 from hermes_store.engines.sqlite import fulltext, session_activity_table
 from hermes_store.engines.sqlite.schema import SCHEMA_VERSION
-from hermes_store.engines.sqlite.trigger_fingerprint import stored
+from hermes_store.engines.sqlite.schema_reader import columns, stored
 
-
-def _columns(con: apsw.Connection, table: str) -> tuple[str, ...]:
-    return tuple(row[1] for row in con.execute(f"PRAGMA table_info({table})"))
+UNREADABLE = 1_000_000
+"""The version of a database whose own record of it is damaged."""
 
 
 def _layout(tables: dict[str, str], name: str) -> FullText:
@@ -32,12 +31,20 @@ def _layout(tables: dict[str, str], name: str) -> FullText:
 
 
 def version(con: apsw.Connection) -> int:
-    """Return the schema version of a database; 0 if it is empty, 1 if it does not record one."""
+    """Return the schema version of a database; 0 if it is empty, 1 if it does not record one.
+
+    A version that is not a number is UNREADABLE, so that nobody's newer database is migrated.
+    """
     tables = stored(con, "table")
     if "schema_version" in tables:
-        found = con.execute("SELECT MAX(version) FROM schema_version").get
+        found, odd = con.execute(
+            "SELECT MAX(version) FILTER (WHERE typeof(version) = 'integer'), "
+            "MAX(typeof(version) NOT IN ('integer', 'null')) FROM schema_version"
+        ).get
         if found is not None:
             return int(found)
+        if odd:
+            return UNREADABLE
     return 1 if "sessions" in tables else 0
 
 
@@ -48,8 +55,8 @@ def probe(con: apsw.Connection) -> Capabilities:
     return Capabilities(
         version=found,
         foreign=found > SCHEMA_VERSION,
-        session_columns=_columns(con, "sessions"),
-        message_columns=_columns(con, "messages"),
+        session_columns=columns(con, "sessions"),
+        message_columns=columns(con, "messages"),
         tables=frozenset(tables),
         words=_layout(tables, fulltext.WORDS),
         trigram=_layout(tables, fulltext.TRIGRAM),

@@ -20,13 +20,16 @@ from collections.abc import Callable, Iterator
 import apsw
 
 from hermes_store.engines.sqlite import trigger_fingerprint
-from hermes_store.engines.sqlite.trigger_fingerprint import stored
+from hermes_store.engines.sqlite.schema_reader import stored
+from hermes_store.records.stored_values import LARGEST, number
 
 WORDS = "messages_fts"
 TRIGRAM = "messages_fts_trigram"
 WORDS_VIEW = "message_words"
 TRIGRAM_VIEW = "message_cjk"
 FLOOR_KEY = "hermes_sessions_fts_floor"
+UNKNOWN = LARGEST
+"""The floor of a rebuild whose record is unreadable; it starts over."""
 
 PARTS_BEFORE_MERGE = 16
 """How many parts of a size FTS5 collects before it merges them in steps; its default is 4.
@@ -205,11 +208,19 @@ def is_intact(con: apsw.Connection) -> bool:
 
 
 def floor(con: apsw.Connection) -> int | None:
-    """Return the lowest indexed message id of a rebuild in progress, or None."""
+    """Return the lowest indexed message id of a rebuild in progress, or None.
+
+    UNKNOWN if the stored one is unreadable: then nothing counts as indexed.
+    """
     if "state_meta" not in stored(con, "table"):
         return None
-    value = con.execute("SELECT value FROM state_meta WHERE key = ?", (FLOOR_KEY,)).get
-    return None if value is None else int(value)
+    value = con.execute(
+        "SELECT CAST(value AS BLOB) FROM state_meta WHERE key = ?", (FLOOR_KEY,)
+    ).get
+    found = number(value)
+    if value is not None and found is None:
+        return UNKNOWN
+    return None if found is None else int(found)
 
 
 def drop(con: apsw.Connection) -> None:
@@ -300,6 +311,8 @@ def rebuild(
     """
     total = 0
     for con in transaction():
+        if floor(con) == UNKNOWN:
+            start_rebuild(con)
         total = (floor(con) or 1) - 1
     remaining: int | None = total
     while remaining is not None:

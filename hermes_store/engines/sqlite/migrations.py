@@ -22,8 +22,10 @@ import apsw
 from hermes_store.engines.base import Progress
 from hermes_store.engines.sqlite import fulltext, schema, session_activity_table
 from hermes_store.engines.sqlite.file_capabilities import version
+from hermes_store.engines.sqlite.schema_reader import columns as columns_of
+from hermes_store.engines.sqlite.schema_reader import stored
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.engines.sqlite.trigger_fingerprint import stored
+from hermes_store.records.stored_values import text
 
 Write = Callable[[], AbstractContextManager[Transaction]]
 
@@ -173,7 +175,7 @@ def _run(con: apsw.Connection, migration: Migration) -> None:
 def _missing_columns(con: apsw.Connection, target: int) -> Iterator[tuple[str, schema.Column]]:
     """Yield the columns that versions up to `target` declare but the database lacks."""
     for table, columns in schema.COLUMNS.items():
-        present = {row[1] for row in con.execute(f"PRAGMA table_info({table})")}
+        present = columns_of(con, table)
         for column in columns:
             if column.since <= target and column.name not in present:
                 yield table, column
@@ -186,18 +188,20 @@ def _add_columns(con: apsw.Connection, target: int) -> None:
 
 def _number_duplicate_titles(con: apsw.Connection) -> None:
     """Number all but the newest session with a title, so that titles become unique."""
-    taken = {row[0] for row in con.execute("SELECT DISTINCT title FROM sessions")}
+    taken = {
+        text(title) for (title,) in con.execute("SELECT DISTINCT CAST(title AS BLOB) FROM sessions")
+    }
     repeated = con.execute(
-        "SELECT id, title FROM (SELECT id, title, started_at, row_number() OVER "
-        "(PARTITION BY title ORDER BY started_at DESC, id DESC) AS place FROM sessions "
-        "WHERE title IS NOT NULL) WHERE place > 1 ORDER BY started_at, id"
+        "SELECT row, CAST(title AS BLOB) FROM (SELECT rowid AS row, id, title, started_at, "
+        "row_number() OVER (PARTITION BY title ORDER BY started_at DESC, id DESC) AS place "
+        "FROM sessions WHERE title IS NOT NULL) WHERE place > 1 ORDER BY started_at, id"
     ).fetchall()
-    for session_id, title in repeated:
+    for row, title in repeated:
         number = 2
-        while (candidate := f"{title} ({number})") in taken:
+        while (candidate := f"{text(title)} ({number})") in taken:
             number += 1
         taken.add(candidate)
-        con.execute("UPDATE sessions SET title = ? WHERE id = ?", (candidate, session_id))
+        con.execute("UPDATE sessions SET title = ? WHERE rowid = ?", (candidate, row))
 
 
 def _reconcile(con: apsw.Connection, path: Path) -> None:

@@ -18,6 +18,7 @@ import apsw
 
 from hermes_store.engines.base import Capabilities
 from hermes_store.engines.sqlite import trigger_fingerprint
+from hermes_store.engines.sqlite.schema_reader import stored
 from hermes_store.records import relation_to_parent as edges
 
 TABLE = "session_activity"
@@ -247,7 +248,7 @@ def stop_tracking(con: apsw.Connection, caps: Capabilities, session_id: str) -> 
 
 def is_intact(con: apsw.Connection) -> bool:
     """Return whether table and triggers are ours, in any version, so that rows can be trusted."""
-    tables = trigger_fingerprint.stored(con, "table")
+    tables = stored(con, "table")
     return (
         TABLE in tables
         and "state_meta" in tables
@@ -263,7 +264,8 @@ def create(con: apsw.Connection) -> None:
     con.execute(f"DROP TABLE IF EXISTS {TABLE}")
     for sql in STATEMENTS:
         con.execute(sql)
-    con.execute(_INSERT)
+    # SQLite allows NULL as the primary key of `sessions`; nothing can refer to such a row.
+    con.execute(f"{_INSERT} WHERE s.id IS NOT NULL")
     con.execute(_set_roots("edge = 'compression'"))
     # Only the roots of real chains need this.
     con.execute(

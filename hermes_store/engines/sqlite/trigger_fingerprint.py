@@ -13,13 +13,10 @@ from collections.abc import Iterable
 
 import apsw
 
+from hermes_store.engines.sqlite.schema_reader import stored
+from hermes_store.records.stored_values import text
+
 _KEY = "hermes_sessions_made_{what}"
-
-
-def stored(con: apsw.Connection, kind: str) -> dict[str, str]:
-    """Return the name and SQL of all objects of a kind ('trigger', 'view', 'table')."""
-    rows = con.execute("SELECT name, sql FROM main.sqlite_master WHERE type = ?", (kind,))
-    return {str(name): str(sql) for name, sql in rows}
 
 
 def record(con: apsw.Connection, what: str, names: Iterable[str]) -> None:
@@ -39,11 +36,13 @@ def is_ours(con: apsw.Connection, what: str, declared: dict[str, str]) -> bool:
         return True
     if "state_meta" not in stored(con, "table"):
         return False  # the fingerprint is gone
-    left = con.execute("SELECT value FROM state_meta WHERE key = ?", (_KEY.format(what=what),)).get
-    return left is not None and left == _digest(con, declared)
+    left = con.execute(
+        "SELECT CAST(value AS BLOB) FROM state_meta WHERE key = ?", (_KEY.format(what=what),)
+    ).get
+    return left is not None and text(left) == _digest(con, declared)
 
 
 def _digest(con: apsw.Connection, names: Iterable[str]) -> str:
     found = stored(con, "trigger") | stored(con, "view")
-    text = json.dumps([[name, found.get(name)] for name in sorted(names)])
-    return hashlib.sha256(text.encode()).hexdigest()
+    listed = json.dumps([[name, found.get(name)] for name in sorted(names)])
+    return hashlib.sha256(listed.encode()).hexdigest()

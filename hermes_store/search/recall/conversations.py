@@ -14,6 +14,7 @@ from itertools import islice
 from hermes_store.engines.sqlite.side_word_index import SideIndex
 from hermes_store.engines.sqlite.tokenizer import tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records import stored_values
 from hermes_store.records.recall import RecalledSession
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.search import Order, Relaxation
@@ -47,7 +48,7 @@ def whole_lineage(tx: Transaction, session_id: str | None) -> tuple[str, ...]:
         "JOIN sessions s ON s.parent_session_id = family.id) SELECT id FROM family",
         (lineage.path_from_root(tx, session_id)[0],),
     )
-    return tuple(row[0] for row in family)
+    return tuple(row[0] for row in family if type(row[0]) is str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +226,10 @@ class Seeker:
             source=root.source,
             model=tip.model or root.model,
             started_at=root.started_at,
-            last_active=self._tx.value(
-                "SELECT chain_active FROM session_activity WHERE session_id = ?", (root.id,)
+            last_active=stored_values.moment(
+                self._tx.value(
+                    "SELECT chain_active FROM session_activity WHERE session_id = ?", (root.id,)
+                )
             ),
             messages=len(page),
             matches=len(places),
@@ -245,12 +248,12 @@ class Seeker:
         """Return the newest title of a conversation."""
         if tip.title is not None:
             return tip.title
-        title: str | None = self._tx.value(
+        title = self._tx.value(
             f"SELECT title FROM sessions WHERE id IN {_LISTED} AND title IS NOT NULL "
             "ORDER BY started_at DESC LIMIT 1",
             (json.dumps(chain),),
         )
-        return title
+        return stored_values.optional_text(title)
 
 
 def _within(column: str, chosen: Sequence[str]) -> Condition:

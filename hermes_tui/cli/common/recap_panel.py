@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hermes_store.records.recap import Recap, RecapEntry
+from hermes_store.records.safe_text import clean
 
 GOLD, GREEN, BORDER, SPOKEN = "#DAA520", "#8FBC8F", "#8B8682", "#FFF8DC"
 
@@ -36,7 +37,7 @@ def panel(recap: Recap) -> Panel:
 def _cells(entry: RecapEntry) -> tuple[Text, Text]:
     label, colour = ("  ● You: ", GOLD) if entry.role == "user" else ("  ◆ Hermes: ", GREEN)
     style = SPOKEN if entry.whole else "dim"
-    return Text(label, style=f"bold {colour}"), Text(entry.text, style=style)
+    return Text(label, style=f"bold {colour}"), Text(clean(entry.text), style=style)
 
 
 def show(recap: Recap, console: Console | None = None) -> None:

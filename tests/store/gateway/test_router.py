@@ -39,6 +39,19 @@ def test_a_key_has_one_session(router: SessionRouter, clock: Clock) -> None:
     assert router.incoming(BOB).session_id != first.session_id
 
 
+@pytest.mark.parametrize("chat_id", ["9" * 60_000, "%_*?[" * 12_000, 'a"b\\c%'])
+def test_any_chat_id_has_one_session(
+    db: SessionDB, router: SessionRouter, folder: Path, chat_id: str
+) -> None:
+    router.incoming(BOB)
+    source = MessageSource(platform="telegram", chat_id=chat_id, user_id="alice")
+    first = router.incoming(source)
+    # Without the routing file, only the database knows the session of a chat.
+    (folder / "sessions.json").unlink()
+    again = SessionRouter(db.store, clock=lambda: NOON).incoming(source)
+    assert (again.outcome, again.session_id) == (Outcome.CONTINUED, first.session_id)
+
+
 def test_a_session_knows_where_it_came_from(db: SessionDB, router: SessionRouter) -> None:
     session = router.incoming(ALICE).session
     assert session is not None
