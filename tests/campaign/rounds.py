@@ -107,6 +107,8 @@ def _forked(action: Callable[[], None]) -> int:
     if child:
         return child
     code = 1
+    # Its own group: the kernel hangs up a group that has a stopped member when its shell ends.
+    os.setpgid(0, 0)
     try:
         # The child's own complaints are notes; SQLite's go nowhere.
         silence = os.open(os.devnull, os.O_WRONLY)
