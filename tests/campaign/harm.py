@@ -25,9 +25,10 @@ from tests.campaign import clock
 from tests.store import vfs
 
 CHANGES = ("write", "sync", "truncate", "delete")
-BY_CALL = ("kill_call", "stop", "stop_long", "io_error", "disk_full_call")
-ON_REQUEST = ("stop_long", "kill_again")
-"""Done only when asked for by name: half a minute each, and several crashes in a row."""
+BY_CALL = ("kill_call", "twin", "stop", "stop_long", "io_error", "disk_full_call")
+ON_REQUEST = ("stop_long", "kill_again", "twin")
+"""Done only when asked for by name: half a minute each, several crashes in a row, and two workers
+that move the same sessions at once."""
 DAMAGE = ("replace", "truncate", "flip", "lose_log", "lose_shared_memory")
 """The files are damaged under an open store: it may lose them, but never its manners."""
 KINDS = (
@@ -92,7 +93,7 @@ class Counter:
         if self._counted < harm.call or self._counted >= harm.call + harm.calls:
             return
         match harm.kind:
-            case "kill_call":
+            case "kill_call" | "twin":
                 os.kill(os.getpid(), signal.SIGKILL)
             case "stop" | "stop_long" if self._counted == harm.call:
                 os.kill(os.getpid(), signal.SIGSTOP)

@@ -85,6 +85,8 @@ class Ledger:
                         )
             case "trash" | "restore" | "remove" as op:
                 for name in note["sessions"]:
+                    if name not in self.sessions:
+                        self.sessions[name] = Expected(places={Place.NOWHERE})
                     self._session(name).places.add(_GOES_TO[op])
                     self._session(name).partly |= op == "remove"
 
@@ -103,10 +105,20 @@ class Ledger:
                         self._session(name).places = {_GOES_TO[op]}
                     else:
                         # It was spared: it is where it was.
-                        self._session(name).places = note["before"][name]
+                        self._session(name).places = note["before"].get(name, {Place.NOWHERE})
 
     def _session(self, name: str) -> Expected:
         return self.sessions.setdefault(name, Expected())
+
+    def allow_both(self) -> None:
+        """Let sessions be in the database or in the trash: two workers moved them at once.
+
+        They must still be in one of them, whole, unless one of the two removed them.
+        """
+        for expected in self.sessions.values():
+            if expected.places != {Place.NOWHERE}:
+                expected.places |= {Place.TRASH, Place.DATABASE}
+                expected.places |= {Place.NOWHERE} if expected.partly else set()
 
     def violations(self, found: Found) -> list[str]:
         """Return a sentence for everything that is not as it must be."""

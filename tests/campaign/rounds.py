@@ -32,6 +32,8 @@ from tests.store import processes
 PATIENCE = 90.0
 """Seconds after which a worker counts as hanging; a locked file is given up after twenty."""
 PEER_MESSAGES = 60
+TWINS = ("trash", "restore", "prune")
+"""What another worker does to the same sessions at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,8 @@ def _forked(action: Callable[[], None]) -> int:
     if child:
         return child
     code = 1
+    # Its own group: the kernel hangs up a group that has a stopped member when its shell ends.
+    os.setpgid(0, 0)
     try:
         # The child's own complaints are notes; SQLite's go nowhere.
         silence = os.open(os.devnull, os.O_WRONLY)
@@ -231,6 +235,8 @@ def _work(plan: Plan, place: Path, outcome: Outcome) -> None:
     beside = None
     if harm.kind == "writer_beside":
         beside = _begin(plan, place, "beside", None, Harm("none"), "append")
+    elif harm.kind == "twin":
+        beside = _begin(plan, place, "twin", None, Harm("none"), draw.choice(TWINS))
     ended = _hurt(plan, place, child, flag, outcome, draw)
     if not ended and not _ended(child, PATIENCE, outcome):
         outcome.broken.append(f"The worker hangs ({PATIENCE:.0f} s).")
@@ -260,7 +266,7 @@ def _hurt(
 ) -> bool:
     """Do the harm that comes from outside; tell whether the worker was waited for."""
     kind = plan.harm.kind
-    if kind == "kill_call":
+    if kind in ("kill_call", "twin"):
         _, status = os.waitpid(child, 0)
         outcome.killed = os.WIFSIGNALED(status)
     elif kind in ("stop", "stop_long"):
@@ -347,6 +353,8 @@ def _judge(plan: Plan, home: Home, place: Path, outcome: Outcome) -> None:
         outcome.broken += _manners(notes)
         outcome.refusals += sum(note["state"] == "failed" for note in notes)
         outcome.calls = next((n["calls"] for n in notes if n["state"] == "ended"), outcome.calls)
+    if kind == "twin":
+        ledger.allow_both()
     outcome.acknowledged = ledger.acknowledged
     damaged = kind in harms.DAMAGE
     found = look(place, damaged=damaged)
