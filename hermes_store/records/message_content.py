@@ -109,22 +109,48 @@ def stored_preview(raw: Any) -> str:
 
 _REASONING = "REASONING_SCRATCHPAD|think|thinking|reasoning|thought"
 _TOOL = "tool_call|tool_calls|tool_result|function_call|function_calls"
-_HIDDEN = tuple(
-    re.compile(pattern, re.DOTALL | re.IGNORECASE)
-    for pattern in (
-        rf"<({_REASONING}|{_TOOL})\b[^>]*>.*?</\1\s*>",
-        r"<function\b[^>]*>.*?</function\s*>",
-        # An unclosed block hides the rest; a lone closing tag hides everything before it.
-        rf"<(?:{_REASONING}|{_TOOL})\b[^>]*>.*\Z",
-        rf"\A.*?</(?:{_REASONING})\s*>",
-        rf"</(?:{_REASONING}|{_TOOL}|function)\s*>",
-    )
-)
+
+
+def _tags(names: str) -> re.Pattern[str]:
+    return re.compile(rf"<(?:(?P<opens>{names})\b[^<>]*|/(?P<closes>{names})\s*)>", re.IGNORECASE)
+
+
+_BLOCKS = (_tags(f"{_REASONING}|{_TOOL}"), _tags("function"))
+_OPENS = re.compile(rf"<(?:{_REASONING}|{_TOOL})\b[^<>]*>", re.IGNORECASE)
+_ENDS_REASONING = re.compile(rf"</(?:{_REASONING})\s*>", re.IGNORECASE)
+_CLOSES = re.compile(rf"</(?:{_REASONING}|{_TOOL}|function)\s*>", re.IGNORECASE)
 
 
 def without_reasoning(answer: str) -> str:
     """Return an answer without the model's reasoning and inline tool calls."""
-    for pattern in _HIDDEN:
-        if "<" in answer:
-            answer = pattern.sub("", answer)
-    return answer.strip()
+    if "<" not in answer:
+        return answer.strip()
+    for tags in _BLOCKS:
+        answer = _without_blocks(answer, tags)
+    # An unclosed block hides the rest; a lone closing tag hides everything before it.
+    if unclosed := _OPENS.search(answer):
+        answer = answer[: unclosed.start()]
+    if lone := _ENDS_REASONING.search(answer):
+        answer = answer[lone.end() :]
+    return _CLOSES.sub("", answer).strip()
+
+
+def _without_blocks(answer: str, tags: re.Pattern[str]) -> str:
+    """Remove what is between an opening tag and the next closing tag of the same name.
+
+    One pass over the tags, so that a text of nothing but opening tags takes no longer.
+    """
+    found = list(tags.finditer(answer))
+    ends: dict[str, list[int]] = {}
+    for tag in reversed(found):
+        if tag["closes"]:
+            ends.setdefault(tag["closes"].lower(), []).append(tag.end())
+    kept, place = [], 0
+    for tag in found:
+        closing = ends.get((tag["opens"] or "").lower(), [])
+        while closing and closing[-1] <= tag.end():
+            closing.pop()
+        if tag.start() >= place and closing:
+            kept.append(answer[place : tag.start()])
+            place = closing[-1]
+    return "".join(kept) + answer[place:]

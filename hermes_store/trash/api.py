@@ -171,11 +171,9 @@ class Trash:
             progress=progress,
             clock=self._clock,
         )
-        batch_id = move.run(session_ids, reason)
-        batch = next((each for each in self.list() if each.id == batch_id), None)
-        if batch is None:
-            return Deleted((), 0)
-        return Deleted(batch.session_ids, batch.messages, batch.id)
+        deleted = move.run(session_ids, reason)
+        self._states.tidy()
+        return deleted
 
     # -- reading ---------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from hermes_store.engines.base import Progress
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records.trash import Deleted
 from hermes_store.sessions import session_files
 from hermes_store.trash import delete_from_database, session_copy, sidecar_tables
 from hermes_store.trash.delete_from_database import Group
@@ -57,8 +58,8 @@ class Move:
         self._stayed: set[str] = set()
         self._leased = 0.0
 
-    def run(self, session_ids: Sequence[str], reason: str) -> int:
-        """Move sessions to a new batch, except conversations that must stay, and return its id.
+    def run(self, session_ids: Sequence[str], reason: str) -> Deleted:
+        """Move sessions to a new batch, except conversations that must stay.
 
         A conversation that changed between copy and deletion is copied again; after the third
         time it is left alone.
@@ -77,7 +78,9 @@ class Move:
                 left, self._again = self._again, []
         finally:
             self._finish(batch_id)
-        return batch_id
+        gone = tuple(each for each in session_ids if each in self._gone)
+        messages = sum(self._entries[each].messages for each in gone)
+        return Deleted(gone, messages, batch_id if gone else None)
 
     # -- copying ---------------------------------------------------------------------------
 

@@ -5,10 +5,11 @@ What the store has acknowledged is in the file that is there now, or an error sa
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from hermes_store.errors import (
     DatabaseReadOnly,
     DatabaseReplaced,
     DatabaseUnreadable,
+    StoreError,
 )
 from tests.store import processes
 from tests.support import raw
@@ -278,6 +280,44 @@ def test_two_threads_get_over_a_replacement(path: Path, db: SessionDB) -> None:
         assert watch.changed()
     assert failures == []
     assert _texts(path) == ["of the other file", "after"]
+
+
+MESSAGES = 400
+"""Enough for several checkpoints."""
+
+
+def _replace(path: Path) -> None:
+    """Put a copy in place, as restoring a backup does."""
+    copy = path.with_name("backup")
+    shutil.copy(path, copy)
+    os.replace(copy, path)
+
+
+def _remove(path: Path) -> None:
+    for ending in ("", "-wal", "-shm"):
+        path.with_name(path.name + ending).unlink()
+
+
+@pytest.mark.parametrize("harm", [_replace, _remove])
+def test_what_is_acknowledged_is_in_the_file(path: Path, harm: Callable[[Path], None]) -> None:
+    with Store(path) as store:
+        store.sessions.start("a", "cli")
+        store.upkeep.optimize()
+    acknowledged = []
+    with Store(path) as store:
+        store.messages.append("a", {"role": "user", "content": "before"})
+        harm(path)
+        for number in range(MESSAGES):
+            try:
+                store.messages.append("a", {"role": "user", "content": f"new {number}"})
+            except StoreError as error:
+                assert str(error).endswith(".")
+            else:
+                acknowledged.append(f"new {number}")
+    with Store(path) as store:
+        there = {each.content for each in store.messages.of("a")}
+    assert set(acknowledged) <= there
+    assert _is_sound(path)
 
 
 @pytest.mark.parametrize("name", ["backup", "emptier backup"])

@@ -47,7 +47,6 @@ def test_restoring_it_brings_everything_back(broken_off: Path) -> None:
         assert _said(store) == ALL
 
 
-@pytest.mark.xfail(strict=True, reason="The second copy holds only what the first deletion left.")
 def test_deleting_it_again_loses_nothing(broken_off: Path) -> None:
     with Store(broken_off) as store:
         store.trash.delete(["long"])
@@ -57,7 +56,6 @@ def test_deleting_it_again_loses_nothing(broken_off: Path) -> None:
         assert store.trash.list() == ()
 
 
-@pytest.mark.xfail(strict=True, reason="The only whole copy of a listed session is purged.")
 def test_emptying_the_trash_does_not_shorten_a_listed_session(broken_off: Path) -> None:
     with Store(broken_off) as store:
         store.trash.empty()
