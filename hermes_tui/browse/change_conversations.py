@@ -385,4 +385,5 @@ def _restored(report: RestoreReport) -> str:
 
 def _purged(store: Store, batch_id: int | None) -> str:
     gone = store.trash.empty(batch_id=batch_id)
-    return f"{plural(gone.sessions, 'session')} permanently deleted, {byte_size(gone.bytes)}."
+    left = "" if gone.left is None else f" {gone.left}"
+    return f"{plural(gone.sessions, 'session')} permanently deleted, {byte_size(gone.bytes)}.{left}"

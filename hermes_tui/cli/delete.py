@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from hermes_store.config import paths
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import complain, confirm
+from hermes_tui.cli.common.progress import ProgressLine
 from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import plural
 
@@ -44,12 +45,14 @@ def run(options: argparse.Namespace, context: Context) -> int:
         if not options.yes and not _agreed(options, first, title, len(found), ids, messages):
             context.printer.line("Cancelled.")
             return 1
-        gone = store.trash.delete(
-            ids,
-            paths.sessions_dir(context.home),
-            permanently=options.permanently,
-            force=options.force,
-        )
+        with ProgressLine() as progress:
+            gone = store.trash.delete(
+                ids,
+                paths.sessions_dir(context.home),
+                permanently=options.permanently,
+                force=options.force,
+                progress=progress,
+            )
     if context.printer.as_json:
         context.printer.data(
             "deleted",

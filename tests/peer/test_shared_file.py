@@ -46,6 +46,47 @@ def test_ours_and_theirs_write_at_once(tmp_path: Path, hermes13: str, hermes19: 
     assert_sound(path)
 
 
+SECOND_LIBRARY = """
+import os, signal, sqlite3, sys
+from hermes_store import SessionDB
+
+db = SessionDB(sys.argv[1])
+db.create_session("s", "cli")
+db.append_message("s", "user", "0")
+print("ready", flush=True)
+for turn in range(1, 21):
+    sys.stdin.readline()
+    other = sqlite3.connect(sys.argv[1])
+    other.execute("SELECT COUNT(*) FROM messages").fetchall()
+    other.close()
+    db.append_message("s", "user", str(turn))
+    print("done", flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("peer_version", ["0.13.0", "0.19.0"])
+def test_python_s_sqlite3_in_our_process_costs_nobody_a_message(
+    tmp_path: Path, peer_version: str, request: pytest.FixtureRequest
+) -> None:
+    python = request.getfixturevalue({"0.13.0": "hermes13", "0.19.0": "hermes19"}[peer_version])
+    path = tmp_path / "state.db"
+    SessionDB(path).close()
+    writer = processes.start(APPEND, path, "real", "real", 50, python=python)
+    with processes.running(SECOND_LIBRARY, path) as ours:
+        assert processes.heard(writer) == "ready"
+        processes.tell(writer)
+        for _ in range(20):
+            processes.tell(ours)
+            assert processes.heard(ours) == "done"
+        ours.wait(processes.PATIENCE)
+    processes.finish(writer)
+    with SessionDB(path) as db:
+        assert db.message_count("s") == 21
+        assert db.message_count("real") == 50
+    assert_sound(path)
+
+
 @pytest.mark.parametrize("peer_version", ["0.13.0", "0.19.0"])
 def test_a_real_hermes_is_at_home_in_our_layout(
     tmp_path: Path, peer_version: str, request: pytest.FixtureRequest
