@@ -152,9 +152,8 @@ def _filing(tx: Transaction) -> list[str]:
 
 _TOTAL = over_chain("SUM(COALESCE(c.message_count, 0))")
 # As the row shows it: the title of the newest continuation.
-_TITLE = (
-    f"COALESCE({over_chain('c.title', 'ORDER BY c.started_at DESC, c.id DESC LIMIT 1')}, s.title)"
-)
+_NEWEST = "ORDER BY c.id = s.id, c.started_at DESC, c.id DESC LIMIT 1"
+_TITLE = f"COALESCE({over_chain('c.title', _NEWEST)}, s.title)"
 _ORDERS = {
     Sort.ACTIVITY: "a.chain_active DESC",
     Sort.STARTED: "s.started_at DESC",

@@ -26,9 +26,8 @@ from tests.store import vfs
 
 CHANGES = ("write", "sync", "truncate", "delete")
 BY_CALL = ("kill_call", "twin", "stop", "stop_long", "io_error", "disk_full_call")
-ON_REQUEST = ("stop_long", "kill_again", "twin")
-"""Done only when asked for by name: half a minute each, several crashes in a row, and two workers
-that move the same sessions at once."""
+ON_REQUEST = ("stop_long",)
+"""Done only when asked for by name: half a minute each."""
 DAMAGE = ("replace", "truncate", "flip", "lose_log", "lose_shared_memory")
 """The files are damaged under an open store: it may lose them, but never its manners."""
 KINDS = (

@@ -77,6 +77,7 @@ def look(home: Path, *, damaged: bool = False) -> Found:
     path = copy / "state.db"
     found = Found()
     log = logging.getLogger("hermes_store")
+    before = log.level
     log.setLevel(logging.ERROR)  # a damaged sidecar is expected here and said elsewhere
     try:
         with SessionDB(path) as db:
@@ -90,6 +91,8 @@ def look(home: Path, *, damaged: bool = False) -> Found:
             found.complaints.append(f"The home cannot be read: {type(error).__name__}: {text}")
     except Exception:
         found.complaints.append(f"A traceback: {traceback.format_exc()}")
+    finally:
+        log.setLevel(before)
     found.complaints += [] if damaged else faults(path) + faults(Path(f"{path}.companion"))
     shutil.rmtree(copy)
     return found

@@ -34,7 +34,7 @@ def test_the_default_path_follows_the_home(home: Path) -> None:
 
 def test_the_default_path_can_be_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = tmp_path / "elsewhere.db"
-    monkeypatch.setattr(hermes_state, "DEFAULT_DB_PATH", wanted)
+    monkeypatch.setitem(vars(hermes_state), "DEFAULT_DB_PATH", wanted)
     with hermes_store.SessionDB() as db:
         assert db.db_path == wanted
 

@@ -13,12 +13,12 @@ import apsw
 import pytest
 
 from hermes_store import SessionDB, errors
-from hermes_store.engines.sqlite import sqlite_file
+from hermes_store.engines.sqlite import lock_waiting
 from tests.support import raw
 
 
 def test_a_locked_database(db: SessionDB, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_file, "MAX_TRIES", 1)
+    monkeypatch.setattr(lock_waiting, "MAX_TRIES", 1)
     with raw(path) as con:
         con.execute("BEGIN IMMEDIATE")
         with pytest.raises(sqlite3.OperationalError, match="locked") as caught:
