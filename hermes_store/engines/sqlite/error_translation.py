@@ -30,8 +30,8 @@ def translate(error: apsw.Error, path: Path) -> errors.DatabaseError:
             )
         case apsw.CorruptError():
             return errors.DatabaseCorrupt(
-                f"{path} is damaged ({said}). Run "
-                "'hermes sessions doctor --repair', which keeps a copy of it as it is."
+                f"{path} is damaged ({said}). Run 'hermes sessions doctor --repair', which keeps "
+                "a copy of the damaged file."
             )
         case apsw.FullError():
             return errors.DiskFull(
