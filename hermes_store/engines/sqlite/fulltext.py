@@ -157,10 +157,13 @@ _CHANGED = (
 
 def _table_triggers(table: str, rebuilding: bool) -> dict[str, str]:
     known = f"old.id >= {_REBUILD_FLOOR}" if rebuilding else ""
+    # A message that is restored with its old id below the floor is indexed by the rebuild.
+    reached = f"new.id >= {_REBUILD_FLOOR}" if rebuilding else ""
     wanted, held = _wanted(table), _held(table)
     return {
         f"{table}_insert": (
-            f"CREATE TRIGGER {table}_insert AFTER INSERT ON messages{_if('WHEN', wanted)} "
+            f"CREATE TRIGGER {table}_insert AFTER INSERT ON messages"
+            f"{_if('WHEN', reached, wanted)} "
             f"BEGIN {_add(table)} END"
         ),
         f"{table}_delete": (

@@ -18,6 +18,7 @@ from hermes_store import SessionDB
 from hermes_store.engines.sqlite import fulltext, session_activity_table
 from hermes_store.records.message_content import MARKER
 from tests.store import processes
+from tests.support import LONG_AGO, add
 
 CJK_LETTERS = "前回の設定を確認テスト한국어"
 
@@ -360,3 +361,23 @@ def test_everything_in_the_layout_runs_on_the_sqlite_of_the_standard_library(
         with con:
             session_activity_table.create(con)
         assert con.execute(f"SELECT {columns} FROM session_activity ORDER BY 1").fetchall() == kept
+
+
+def test_a_session_restored_during_a_rebuild_is_indexed_once(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fulltext, "STEP_ROWS", 2)
+    with SessionDB(path) as db:
+        for name in "abcd":
+            add(db, name, f"word of {name} 前回", "another word 前回", ended=LONG_AGO + 9)
+        db.store.trash.delete(["a"])
+        with db._db.write() as tx:
+            fulltext.start_rebuild(tx.connection)
+            fulltext.rebuild_step(tx.connection)
+        db.store.trash.restore()
+        with db._db.write() as tx:
+            while fulltext.rebuild_step(tx.connection) is not None:
+                pass
+    with raw(path) as con:
+        assert_consistent(con)
+        assert len(found(con, "word")) == 8
