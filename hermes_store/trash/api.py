@@ -31,7 +31,7 @@ from hermes_store.trash.copy_states import States
 from hermes_store.trash.move_to_trash import Keep, Move
 from hermes_store.trash.purge import purge
 from hermes_store.trash.restore import Learn, Restore
-from hermes_store.trash.sidecar_tables import Entry
+from hermes_store.trash.sidecar_tables import Entry, State
 
 DAY = 86_400
 
@@ -142,6 +142,10 @@ class Trash:
         if deleted.session_ids and self._sidecar.path.exists():
             with self._sidecar.write() as side:
                 marks.forget(side, deleted.session_ids)
+                # Somebody else may have been about to move them to the trash.
+                begun = (sidecar_tables.of_session(side, each) for each in deleted.session_ids)
+                copies = [e.id for found in begun for e in found if e.state is State.COPIED]
+                sidecar_tables.drop(side, copies, self._clock())
         if not deleted.session_ids:
             return deleted
         return replace(deleted, left=self._erase(progress))

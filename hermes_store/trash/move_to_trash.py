@@ -55,7 +55,7 @@ class Move:
         self._moved: set[str] = set()
         self._again: list[Group] = []
         self._gone: set[str] = set()
-        self._stayed: set[str] = set()
+        self._going: set[str] = set()
         self._leased = 0.0
 
     def run(self, session_ids: Sequence[str], reason: str) -> Deleted:
@@ -128,13 +128,12 @@ class Move:
 
     def _stays(self, tx: Transaction, group: Group) -> bool:
         """Decide, inside the transaction that would delete it, whether a group must stay."""
-        self._stayed.update(group)
         if any(self._keep(tx, session_id) for session_id in group):
             return True
         if not all(self._is_copied(tx, session_id) for session_id in group):
             self._again.append(group)
             return True
-        self._stayed.difference_update(group)
+        self._going.update(group)
         for session_id in group:
             self._moved |= self._children[session_id]
         return False
@@ -154,21 +153,22 @@ class Move:
     # -- the end ---------------------------------------------------------------------------
 
     def _finish(self, batch_id: int) -> None:
-        """Keep in the batch what was deleted; drop the copies of what stayed.
+        """Keep in the batch what was deleted here; drop the copies of what stayed or was gone.
 
-        Of all others, such as those in a transaction that failed, tidying knows best.
+        Of sessions in a transaction that failed, tidying knows best what has become of them.
         """
         with self._companion.write() as tx:
             mine = sidecar_tables.in_batch(tx, batch_id)
             gone = [entry.id for entry in mine if entry.session_id in self._gone]
             sidecar_tables.move(tx, gone, State.TRASHED)
             sidecar_tables.keep_busy(tx, batch_id, 0.0)
-            stayed = [
+            # A copy that another process has settled may be the last one.
+            needless = [
                 entry.id
                 for entry in mine
-                if entry.session_id in self._stayed and entry.state is State.COPIED
+                if entry.state is State.COPIED and entry.session_id not in self._going
             ]
-            sidecar_tables.drop(tx, stayed, self._clock())
+            sidecar_tables.drop(tx, needless, self._clock())
 
     def _tell(self, what: str, done: int, total: int) -> None:
         if self._progress is not None:

@@ -260,3 +260,25 @@ def test_two_processes_delete_the_same_sessions_at_once(db: SessionDB, path: Pat
     after = everything(db)
     assert after["messages"] == before["messages"]
     assert {row[0] for row in after["sessions"]} == {row[0] for row in before["sessions"]}
+
+
+def test_what_somebody_deletes_permanently_in_between_does_not_come_back(
+    db: SessionDB, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(db, "a", "word", ended=LONG_AGO)
+    add(db, "b", "word", ended=LONG_AGO)
+    with SessionDB(path) as other:
+        gone = lambda: other.store.trash.delete(["a"], permanently=True)  # noqa: E731
+        _meddling(db, monkeypatch, {1: gone})
+        assert db.store.trash.delete(["a", "b"]).session_ids == ("b",)
+    (batch,) = later(db).list()
+    assert batch.session_ids == ("b",)
+
+
+def test_a_killed_deletion_of_what_is_deleted_permanently_then_leaves_nothing(
+    db: SessionDB, path: Path
+) -> None:
+    add(db, "a", "word", ended=LONG_AGO)
+    _killed_while("Copying to the trash", path, "a")
+    assert db.store.trash.delete(["a"], permanently=True).session_ids == ("a",)
+    assert later(db).list() == ()
