@@ -12,10 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from hermes_store.engines.base import Progress
+from hermes_store.engines.sqlite import side_word_index
 from hermes_store.engines.sqlite.erase import last_traces
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.errors import DatabaseError
 from hermes_store.marks import marks
 from hermes_store.records.trash import (
     Deleted,
@@ -45,7 +47,7 @@ class Trash:
         sidecar: Sidecar,
         *,
         learn: Learn | None = None,
-        forget: Callable[[], None] | None = None,
+        forget: Callable[[], bool] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """`learn` is called for each restored session, `forget` after permanent deletions."""
@@ -132,23 +134,29 @@ class Trash:
         unless: Keep,
         progress: Progress | None,
     ) -> Deleted:
+        self._states.tidy()
         with self._db.read() as tx:
             groups = delete_from_database.conversations(tx, session_ids)
         steps = delete_from_database.delete_in_steps(
             self._db.write, groups, lambda tx, group: any(unless(tx, each) for each in group)
         )
-        deleted = delete_from_database.total(steps)
-        session_files.remove_session_files(sessions_dir, deleted.session_ids)
-        if deleted.session_ids and self._sidecar.path.exists():
-            with self._sidecar.write() as side:
-                marks.forget(side, deleted.session_ids)
-                # Somebody else may have been about to move them to the trash.
-                begun = (sidecar_tables.of_session(side, each) for each in deleted.session_ids)
-                copies = [e.id for found in begun for e in found if e.state is State.COPIED]
-                sidecar_tables.drop(side, copies, self._clock())
+        done = [self._forget_deleted(step, sessions_dir) for step in steps]
+        deleted = delete_from_database.total(done)
         if not deleted.session_ids:
             return deleted
         return replace(deleted, left=self._erase(progress))
+
+    def _forget_deleted(self, step: Deleted, sessions_dir: Path | None) -> Deleted:
+        """Remove files, marks and unfinished copies of sessions just permanently deleted."""
+        session_files.remove_session_files(sessions_dir, step.session_ids)
+        if step.session_ids and self._sidecar.path.exists():
+            with self._sidecar.write() as side:
+                marks.forget(side, step.session_ids)
+                # Somebody else may have been about to move them to the trash.
+                begun = (sidecar_tables.of_session(side, each) for each in step.session_ids)
+                copies = [e.id for found in begun for e in found if e.state is State.COPIED]
+                sidecar_tables.drop(side, copies, self._clock())
+        return step
 
     @staticmethod
     def _never(_tx: Transaction, _session_id: str) -> bool:
@@ -167,6 +175,7 @@ class Trash:
     ) -> Deleted:
         if not session_ids:
             return Deleted((), 0)
+        self._states.tidy()
         move = Move(
             self._db,
             self._sidecar,
@@ -229,12 +238,24 @@ class Trash:
         nothing: list[Entry] = []
         entries = self._sidecar.ask(sidecar_tables.all_entries, nothing)
         shown = [each for each in entries if each.batch_id in chosen and each.id not in hidden]
-        purged = sidecar_tables.purged(purge(self._db, self._sidecar, shown, self._clock))
-        self._sidecar.give_space_back()
-        return replace(purged, left=self._erase(progress))
+        gone, stuck = purge(self._db, self._sidecar, shown, self._clock)
+        left = [f"{path} could not be deleted; delete it by hand." for path in stuck]
+        left += filter(None, (self._erase(progress),))
+        return replace(sidecar_tables.purged(gone), left=" ".join(left) or None)
 
     def _erase(self, progress: Progress | None) -> str | None:
-        """Remove the last traces of what was permanently deleted; return what is left of it."""
-        if self._forget is not None:
-            self._forget()
-        return last_traces(self._db, progress)
+        """Remove the last traces of what was permanently deleted; return what is left of it.
+
+        Never raises: the deletion itself is done.
+        """
+        try:
+            if self._sidecar.path.exists():
+                self._sidecar.give_space_back()
+            forgotten = self._forget is None or self._forget()
+            left = last_traces(self._db, progress)
+        except DatabaseError as error:
+            return f"Fragments of deleted text may remain in the files: {error}"
+        if forgotten:
+            return left
+        words = f"{side_word_index.path_for(self._db.path)} may contain deleted words; delete it."
+        return words if left is None else f"{left} {words}"

@@ -43,13 +43,13 @@ class Fate(Enum):
     SHOW = "show"
     HIDE = "hide"
     SETTLE = "settle"
-    """Show it, and record that its session was deleted."""
+    """Show it, and record that it is in the trash."""
     DROP = "drop"
     PURGE = "purge"
 
 
-# A copy that is superseded has a later one of the same session; one in work belongs to a deletion
-# that gave a sign of life in the last minute.
+# A copy that is superseded has another one of the same session that makes it needless; one in work
+# belongs to a deletion or restore that gave a sign of life in the last minute.
 FATES: dict[tuple[State, Original], Fate] = {
     (State.COPIED, Original.ABSENT): Fate.SETTLE,
     (State.COPIED, Original.SAME): Fate.DROP,
@@ -60,10 +60,10 @@ FATES: dict[tuple[State, Original], Fate] = {
     (State.TRASHED, Original.SAME): Fate.DROP,
     (State.TRASHED, Original.CONTAINS): Fate.SHOW,
     (State.TRASHED, Original.DIFFERENT): Fate.SHOW,
-    (State.RESTORING, Original.ABSENT): Fate.SHOW,
+    (State.RESTORING, Original.ABSENT): Fate.SETTLE,
     (State.RESTORING, Original.SAME): Fate.DROP,
     (State.RESTORING, Original.CONTAINS): Fate.DROP,
-    (State.RESTORING, Original.DIFFERENT): Fate.SHOW,
+    (State.RESTORING, Original.DIFFERENT): Fate.SETTLE,
     **{(State.PURGING, original): Fate.PURGE for original in Original},
 }
 
@@ -73,9 +73,10 @@ def fate(state: State, original: Original, *, superseded: bool, in_work: bool) -
     decided = FATES[state, original]
     if superseded and original is Original.ABSENT and state is not State.PURGING:
         decided = Fate.DROP
+    if in_work and decided is Fate.SETTLE:
+        return Fate.SHOW  # whoever is at work records it
     if in_work and state is State.COPIED:
-        # Its deletion settles or drops it; until then, a session that is gone is in the trash.
-        return Fate.SHOW if decided is Fate.SETTLE else Fate.HIDE
+        return Fate.HIDE
     return decided
 
 
@@ -113,7 +114,7 @@ class States:
                 for wanted in (Fate.SETTLE, Fate.DROP, Fate.PURGE)
             }
             if chosen[Fate.DROP]:
-                _make_durable(tx, chosen[Fate.DROP])
+                _make_durable(tx)
             sidecar_tables.move(side, _ids(chosen[Fate.SETTLE]), State.TRASHED)
             sidecar_tables.drop(side, _ids(chosen[Fate.DROP]), self._clock())
         if chosen[Fate.PURGE]:
@@ -122,11 +123,14 @@ class States:
     def _fates(self, tx: Transaction, entries: Sequence[Entry]) -> dict[int, Fate]:
         there = session_rows.existing(tx, (entry.session_id for entry in entries))
         now = self._clock()
+        copies: dict[str, list[Entry]] = {}
+        for entry in entries:
+            copies.setdefault(entry.session_id, []).append(entry)
         return {
             entry.id: fate(
                 entry.state,
                 self._original(tx, entry, there),
-                superseded=is_superseded(entry, entries, now),
+                superseded=is_superseded(entry, copies[entry.session_id], now),
                 in_work=entry.busy_until > now,
             )
             for entry in entries
@@ -157,31 +161,31 @@ def _ids(entries: Iterable[Entry]) -> list[int]:
     return [entry.id for entry in entries]
 
 
-def _make_durable(tx: Transaction, entries: Sequence[Entry]) -> None:
+def _make_durable(tx: Transaction) -> None:
     """Write to the database, so that what is in it now is on disk before its copies go."""
-    tx.run("UPDATE sessions SET source = source WHERE id = ?", (entries[0].session_id,))
+    tx.run("UPDATE sessions SET source = source WHERE rowid = (SELECT MAX(rowid) FROM sessions)")
 
 
-def is_superseded(entry: Entry, entries: Sequence[Entry], now: float) -> bool:
-    """Tell whether another copy of the same session stays that makes this one needless."""
-    return any(
-        _outranks(other, entry, now)
-        for other in entries
-        if other.session_id == entry.session_id and other.id != entry.id
-    )
+def is_superseded(entry: Entry, copies: Sequence[Entry], now: float) -> bool:
+    """Tell whether another copy of the same session makes this one needless."""
+    return any(_outranks(other, entry, now) for other in copies if other.id != entry.id)
 
 
 def _outranks(other: Entry, entry: Entry, now: float) -> bool:
     """Tell whether a copy makes another one of the same session needless.
 
-    A later copy was taken from the session as it was afterwards. A deletion in work may still
-    drop its copy, if another one was faster, so that copy does not count. No two copies outrank
-    each other, so one of them always stays.
+    The copy of a deletion that did not come about is, if a later one was taken from the session
+    as it was afterwards; all others only if they are equal. A deletion in work may still drop its
+    copy, if another one was faster, so that copy does not count. No two copies outrank each
+    other, so one of them always stays.
     """
     equal = other.fingerprint == entry.fingerprint
+    later = other.id > entry.id
     if other.state is State.TRASHED:
-        if entry.state is State.TRASHED:
-            return other.id > entry.id and equal
-        return other.id > entry.id or (entry.state is State.COPIED and equal)
+        if entry.state is State.COPIED:
+            return later or equal
+        return equal and (later or entry.state is State.RESTORING)
     idle_copy = other.state is State.COPIED and other.busy_until <= now
-    return idle_copy and entry.state is not State.TRASHED and other.id > entry.id
+    if not idle_copy or not later:
+        return False
+    return entry.state is State.COPIED or (entry.state is State.RESTORING and equal)

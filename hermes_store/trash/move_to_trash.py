@@ -37,7 +37,7 @@ class Move:
     def __init__(
         self,
         db: Database,
-        companion: Sidecar,
+        sidecar: Sidecar,
         *,
         keep: Keep,
         folder: Path | None = None,
@@ -45,7 +45,7 @@ class Move:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._db = db
-        self._companion = companion
+        self._sidecar = sidecar
         self._keep = keep
         self._folder = folder
         self._progress = progress
@@ -66,7 +66,7 @@ class Move:
         """
         with self._db.read() as source:
             left = delete_from_database.conversations(source, session_ids)
-        with self._companion.write() as tx:
+        with self._sidecar.write() as tx:
             folder = None if self._folder is None else str(self._folder.absolute())
             batch_id = sidecar_tables.add_batch(tx, self._clock(), reason, folder, LEASE)
         try:
@@ -78,7 +78,7 @@ class Move:
                 left, self._again = self._again, []
         finally:
             self._finish(batch_id)
-        gone = tuple(each for each in session_ids if each in self._gone)
+        gone = tuple(each for each in dict.fromkeys(session_ids) if each in self._gone)
         messages = sum(self._entries[each].messages for each in gone)
         return Deleted(gone, messages, batch_id if gone else None)
 
@@ -87,7 +87,7 @@ class Move:
     def _copy(self, batch_id: int, session_ids: Sequence[str]) -> None:
         left = list(reversed(session_ids))
         while left:
-            with self._companion.write() as tx, self._db.read() as source:
+            with self._sidecar.write() as tx, self._db.read() as source:
                 size = 0
                 first = len(left)
                 while left and size < GROUP_BYTES and first - len(left) < GROUP_SESSIONS:
@@ -117,13 +117,13 @@ class Move:
 
     def _delete(self, batch_id: int, groups: Sequence[Group]) -> None:
         self._leased = self._clock()
-        total = sum(len(group) for group in groups)
+        total = len(self._gone) + sum(len(group) for group in groups)
         for step in delete_from_database.delete_in_steps(self._db.write, groups, self._stays):
             self._gone.update(step.session_ids)
             self._tell("Deleting", len(self._gone), total)
             if self._clock() - self._leased > LEASE / 4:
                 self._leased = self._clock()
-                with self._companion.write() as tx:
+                with self._sidecar.write() as tx:
                     sidecar_tables.keep_busy(tx, batch_id, self._leased + LEASE)
 
     def _stays(self, tx: Transaction, group: Group) -> bool:
@@ -144,7 +144,7 @@ class Move:
             return False
         # Tidying also takes the write lock of the session database, so a copy that exists
         # now stays until the surrounding transaction ends.
-        with self._companion.read() as side:
+        with self._sidecar.read() as side:
             if side is None or not sidecar_tables.exists(side, entry.id, State.COPIED):
                 return False
         now = {child for child, _ in session_copy.children(tx, session_id)}
@@ -157,7 +157,7 @@ class Move:
 
         Of sessions in a transaction that failed, tidying knows best what has become of them.
         """
-        with self._companion.write() as tx:
+        with self._sidecar.write() as tx:
             mine = sidecar_tables.in_batch(tx, batch_id)
             gone = [entry.id for entry in mine if entry.session_id in self._gone]
             sidecar_tables.move(tx, gone, State.TRASHED)

@@ -22,32 +22,44 @@ from hermes_store.trash.sidecar_tables import Entry, State
 
 def purge(
     db: Database, sidecar: Sidecar, entries: Sequence[Entry], clock: Callable[[], float]
-) -> list[Entry]:
-    """Permanently delete copies; return those that another process has not restored meanwhile."""
+) -> tuple[list[Entry], list[Path]]:
+    """Permanently delete copies, unless another process has just restored them.
+
+    Return what was deleted, and the files that could not be.
+    """
     # The write lock that restoring holds while it puts back a session.
     with db.write(), sidecar.write() as side:
         wanted = [entry.id for entry in entries]
         marked = set(sidecar_tables.move(side, wanted, State.PURGING))
     chosen = [entry for entry in entries if entry.id in marked]
-    finish(db, sidecar, chosen, clock)
-    return chosen
+    return chosen, finish(db, sidecar, chosen, clock)
 
 
 def finish(
     db: Database, sidecar: Sidecar, entries: Sequence[Entry], clock: Callable[[], float]
-) -> None:
-    """Remove files, marks and copies; a session that exists again keeps its files and marks."""
+) -> list[Path]:
+    """Remove files, marks and copies; return the files that could not be removed.
+
+    A session that exists again keeps its files and marks.
+    """
     with db.read() as tx:
         there = session_rows.existing(tx, (entry.session_id for entry in entries))
     gone = [entry for entry in entries if entry.session_id not in there]
     with sidecar.read() as view:
         files = [] if view is None else list(_files(view, gone))
-    for path in files:
-        with suppress(OSError):
-            path.unlink()
+    stuck = [path for path in files if not _removed(path)]
     with sidecar.write() as side:
         marks.forget(side, (entry.session_id for entry in gone))
         sidecar_tables.drop(side, (entry.id for entry in entries), clock())
+    return stuck
+
+
+def _removed(path: Path) -> bool:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
 
 
 def _files(side: Transaction, entries: Sequence[Entry]) -> Iterator[Path]:

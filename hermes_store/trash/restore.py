@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.errors import NotInTrash, SessionInUse
+from hermes_store.errors import DatabaseCorrupt, NotInTrash, SessionInUse
 from hermes_store.records.trash import Remark, RestoreReport
 from hermes_store.sessions import lineage, session_rows
 from hermes_store.trash import put_back, session_copy, sidecar_tables
@@ -19,6 +20,9 @@ from hermes_store.trash.sidecar_tables import Entry, State
 
 TOGETHER_MESSAGES = 20_000
 """Up to this size everything is put back in one transaction."""
+
+LEASE = 60.0
+"""Seconds for which an unfinished restore counts as running."""
 
 Learn = Callable[[Transaction, str], None]
 
@@ -50,15 +54,21 @@ class Restore:
         """Restore a batch by number, a session by id, prefix or title, or the latest batch."""
         chosen = list(_parents_first(self._chosen(what)))
         self._announce(chosen)
-        report = RestoreReport()
+        report, left = RestoreReport(), {entry.id: entry for entry in chosen}
         small = sum(entry.messages for entry in chosen) <= TOGETHER_MESSAGES
-        for group in [chosen] if small else [[entry] for entry in chosen]:
-            # On disk before the copies go.
-            with self._sidecar.read() as side, self._db.write(durable=True) as tx:
-                returned = [(entry, self._put_back(tx, side, entry)) for entry in group]
-            for entry, each in returned:
-                report = _reported(report, entry, each)
-            self._drop([each.entry for _, each in returned if isinstance(each, _Back)])
+        try:
+            for group in [chosen] if small else [[entry] for entry in chosen]:
+                # On disk before the copies go.
+                with self._sidecar.read() as side, self._db.write(durable=True) as tx:
+                    returned = [(entry, self._put_back(tx, side, entry)) for entry in group]
+                back = [each.entry for _, each in returned if isinstance(each, _Back)]
+                for entry in back:
+                    del left[entry.id]
+                for entry, each in returned:
+                    report = _reported(report, entry, each)
+                self._drop(back)
+        finally:
+            self._take_back(chosen, left)
         self._sidecar.give_space_back()
         return report
 
@@ -91,35 +101,46 @@ class Restore:
         """
         with self._sidecar.write() as side:
             sidecar_tables.move(side, [entry.id for entry in chosen], State.RESTORING)
+            for batch_id in {entry.batch_id for entry in chosen}:
+                sidecar_tables.keep_busy(side, batch_id, self._clock() + LEASE)
             for entry in chosen:
-                header = _as_child(side, entry, sidecar_tables.header_of(side, entry))
-                parent = header.session.get("parent_session_id")
-                config = header.session.get("model_config")
-                for above in sidecar_tables.of_session(side, parent) if parent else ():
-                    sidecar_tables.add_child(side, above.id, entry.session_id, config)
-                for child, former in sidecar_tables.children_of(side, entry):
-                    for below in sidecar_tables.of_session(side, child):
-                        copied = _as_child(side, below, sidecar_tables.header_of(side, below))
-                        if put_back.was_moved_up(header, copied.session, former):
-                            sidecar_tables.add_parent(side, below.id, entry.session_id, former)
+                with suppress(DatabaseCorrupt):
+                    self._relate(side, entry)
+
+    @staticmethod
+    def _relate(side: Transaction, entry: Entry) -> None:
+        """Tell the copies of parents and children of a session that it will be restored."""
+        header = _as_child(side, entry, sidecar_tables.header_of(side, entry))
+        parent = header.session.get("parent_session_id")
+        config = header.session.get("model_config")
+        for above in sidecar_tables.of_session(side, parent) if parent else ():
+            sidecar_tables.add_child(side, above.id, entry.session_id, config)
+        for child, former in sidecar_tables.children_of(side, entry):
+            for below in sidecar_tables.of_session(side, child):
+                with suppress(DatabaseCorrupt):
+                    copied = _as_child(side, below, sidecar_tables.header_of(side, below))
+                    if put_back.was_moved_up(header, copied.session, former):
+                        sidecar_tables.add_parent(side, below.id, entry.session_id, former)
+
+    def _take_back(self, chosen: Sequence[Entry], left: Iterable[int]) -> None:
+        """Record that what was not restored is in the trash as before."""
+        with self._sidecar.write() as side:
+            sidecar_tables.move(side, left, State.TRASHED)
+            for batch_id in {entry.batch_id for entry in chosen}:
+                sidecar_tables.keep_busy(side, batch_id, 0.0)
+            sidecar_tables.drop(side, (), self._clock())
 
     def _put_back(self, tx: Transaction, side: Transaction | None, entry: Entry) -> _Back | str:
         """Restore a session; return the reason if that is impossible."""
         if side is None or not sidecar_tables.exists(side, entry.id, State.RESTORING):
             return "Another program has just restored it or emptied the trash."
-        header = _as_child(side, entry, sidecar_tables.header_of(side, entry))
-        parent = header.session.get("parent_session_id")
-        if parent is not None:
-            above = (*header.ancestors, *lineage.path_from_root(tx, parent))
-            header = replace(header, ancestors=above)
-        if session_rows.exists(tx, entry.session_id):
-            done = _complete(tx, side, entry, header)
-        else:
-            done = put_back.put_back(tx, header, sidecar_tables.rows_of(side, entry))
+        try:
+            with tx.connection:  # all of it or nothing, whatever happens to the others
+                done = _put_back_whole(tx, side, entry)
+        except DatabaseCorrupt as error:
+            return f"Session {entry.session_id} cannot be restored. {error}"
         if done is None:
             return f"Session {entry.session_id} already exists; the copy stays in the trash."
-        for child, config in sidecar_tables.children_of(side, entry):
-            put_back.take_back_child(tx, header, child, config)
         return _Back(entry, done)
 
     def _drop(self, entries: Sequence[Entry]) -> None:
@@ -132,6 +153,23 @@ class Restore:
             with self._db.read() as tx:
                 for entry in entries:
                     self._learn(tx, entry.session_id)
+
+
+def _put_back_whole(tx: Transaction, side: Transaction, entry: Entry) -> PutBack | None:
+    """Put back a session and its place in the lineage; None if it is there already."""
+    header = _as_child(side, entry, sidecar_tables.header_of(side, entry))
+    parent = header.session.get("parent_session_id")
+    if parent is not None:
+        above = (*header.ancestors, *lineage.path_from_root(tx, parent))
+        header = replace(header, ancestors=above)
+    if session_rows.exists(tx, entry.session_id):
+        done = _complete(tx, side, entry, header)
+    else:
+        done = put_back.put_back(tx, header, sidecar_tables.rows_of(side, entry))
+    if done is not None:
+        for child, config in sidecar_tables.children_of(side, entry):
+            put_back.take_back_child(tx, header, child, config)
+    return done
 
 
 def _as_child(side: Transaction, entry: Entry, header: Header) -> Header:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from hermes_store.engines.sqlite.raw_rows import RawText, raw_rows
+from hermes_store.engines.sqlite.raw_rows import RawText, raw_rows, readable
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import DatabaseCorrupt
 from hermes_store.records.message_content import stored_preview
@@ -101,7 +101,7 @@ def _unpack(data: bytes) -> Any:
 
 
 def _unusable(error: Exception) -> DatabaseCorrupt:
-    return DatabaseCorrupt(f"A copy in the trash is damaged ({error}) and cannot be used.")
+    return DatabaseCorrupt(f"The copy in the trash is damaged ({error}).")
 
 
 def unpack_rows(data: bytes) -> list[list[Any]]:
@@ -177,13 +177,9 @@ def _messages(
 
 def children(tx: Transaction, session_id: str) -> list[tuple[str, Any]]:
     """Return id and model_config of the children of a session."""
-    return [
-        (str(child), config)
-        for child, config in tx.rows(
-            "SELECT id, model_config FROM sessions WHERE parent_session_id = ? AND id <> ?",
-            (session_id, session_id),
-        )
-    ]
+    source = "sessions WHERE parent_session_id = ? AND id <> ?"
+    rows = raw_rows(tx.connection, ("id", "model_config"), source, (session_id, session_id))
+    return [(str(readable(child)), config) for child, config in rows]
 
 
 def name_of(tx: Transaction, session_id: str, title: str | None) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from hermes_store.engines.sqlite.raw_rows import readable
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.errors import AmbiguousSession, NotInTrash
+from hermes_store.errors import AmbiguousSession, DatabaseCorrupt, NotInTrash
 from hermes_store.records.stored_values import count, moment, optional_text, text
 from hermes_store.records.trash import Purged, TrashBatch, TrashedSession
 from hermes_store.trash import session_copy
@@ -288,14 +288,17 @@ def sessions(tx: Transaction, batch_id: int, hidden: set[int]) -> tuple[TrashedS
             (batch_id,),
         )
     )
-    return tuple(
-        _session(row[1:9], Header.unpacked(row[9] if isinstance(row[9], bytes) else b""))
-        for row in rows
-        if row[0] not in hidden
-    )
+    return tuple(_session(row[1:9], _files(row[9])) for row in rows if row[0] not in hidden)
 
 
-def _session(row: tuple[Any, ...], header: Header) -> TrashedSession:
+def _files(header: Any) -> tuple[str, ...]:
+    try:
+        return Header.unpacked(header if isinstance(header, bytes) else b"").files
+    except DatabaseCorrupt:
+        return ()  # restoring it says so
+
+
+def _session(row: tuple[Any, ...], files: tuple[str, ...]) -> TrashedSession:
     session_id, batch_id, name, title, source, started_at, messages, size = row
     return TrashedSession(
         text(session_id),
@@ -306,7 +309,7 @@ def _session(row: tuple[Any, ...], header: Header) -> TrashedSession:
         moment(started_at),
         count(messages),
         count(size),
-        header.files,
+        files,
     )
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import apsw
 
 from hermes_store import errors
-from hermes_store.engines.sqlite import damage, migrations
+from hermes_store.engines.sqlite import damage, fulltext, migrations
 from hermes_store.engines.sqlite.damage import Damage, find_damage
 from hermes_store.engines.sqlite.error_translation import missing, translated
 from hermes_store.engines.sqlite.file_capabilities import probe
@@ -78,6 +78,8 @@ def _mend(path: Path, done: Repair) -> Repair:
 
 def _rebuild(con: apsw.Connection, done: Repair, found: Damage) -> tuple[Repair, Damage]:
     """Build again what can be built from the rest of the file."""
+    if found.tables:
+        return done, found
     steps: tuple[tuple[bool, Callable[[], None], str], ...] = (
         (
             bool(found.indexes),
@@ -90,13 +92,11 @@ def _rebuild(con: apsw.Connection, done: Repair, found: Damage) -> tuple[Repair,
             f"Rebuilt {_names(found.fulltext, 'search index', 'search indexes')}.",
         ),
         (
-            found.free_pages and not found.tables,
+            found.free_pages,
             lambda: damage.rebuild_free_pages(con),
             "Rebuilt the list of free pages.",
         ),
     )
-    if found.tables:
-        return done, found
     for needed, step, said in steps:
         if not needed:
             continue
@@ -138,8 +138,10 @@ def _kept(path: Path, con: apsw.Connection) -> Iterator[Path]:
         try:
             for ending in ("", "-wal"):
                 if beside(path, ending).exists():
-                    descriptors.append(_copied(beside(path, ending), beside(kept, ending)))
+                    _copy(beside(path, ending), beside(kept, ending), descriptors)
         except OSError as error:
+            for ending in ("", "-wal"):
+                beside(kept, ending).unlink(missing_ok=True)
             raise errors.DatabaseUnreadable(
                 f"{path} cannot be copied before the repair: {error.strerror}. Nothing was "
                 "changed. Free some space, or copy it elsewhere and repair the copy."
@@ -154,17 +156,16 @@ def _kept(path: Path, con: apsw.Connection) -> Iterator[Path]:
             os.close(descriptor)
 
 
-def _copied(source: Path, target: Path) -> int:
-    """Copy a file for its owner only; return the open source."""
-    descriptor = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+def _copy(source: Path, target: Path, opened: list[int]) -> None:
+    """Copy a file for its owner only; the open source is added to a list."""
+    opened.append(os.open(source, os.O_RDONLY | os.O_CLOEXEC))
     with open(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as out:
         place = 0
-        while data := os.pread(descriptor, _CHUNK, place):
+        while data := os.pread(opened[-1], _CHUNK, place):
             out.write(data)
             place += len(data)
         out.flush()
         os.fsync(out.fileno())
-    return descriptor
 
 
 # -- damaged tables --------------------------------------------------------------------------------
@@ -175,10 +176,15 @@ def _carry_over(path: Path, done: Repair) -> Repair:
     mended = _free_name(path, "repaired")
     with _opened(path) as con:
         alone = _is_alone(con)
-        saved = salvage(con, mended)
+        try:
+            saved = salvage(con, mended)
+        except BaseException:
+            for ending in ("", "-journal"):
+                beside(mended, ending).unlink(missing_ok=True)
+            raise
         done = replace(done, lost=(*done.lost, *saved.lost))
         if not alone:
-            return replace(_and(done, _said(saved)), beside=mended)
+            return replace(_and(done, _recovered(saved)), beside=mended)
         con.execute("PRAGMA writable_schema = RESET")
         with closing(apsw.Connection(str(mended), flags=apsw.SQLITE_OPEN_READONLY)) as source:
             if find_damage(source).found:
@@ -190,7 +196,7 @@ def _carry_over(path: Path, done: Repair) -> Repair:
                 pages.step()
         con.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     mended.unlink()
-    return _and(done, _said(saved))
+    return _and(done, _recovered(saved))
 
 
 def _is_alone(con: apsw.Connection) -> bool:
@@ -205,7 +211,7 @@ def _is_alone(con: apsw.Connection) -> bool:
     return True
 
 
-def _said(saved: Salvaged) -> str:
+def _recovered(saved: Salvaged) -> str:
     sessions, messages = saved.rows.get("sessions", 0), saved.rows.get("messages", 0)
     return f"Recovered {sessions:,} sessions and {messages:,} messages from damaged pages."
 
@@ -219,8 +225,16 @@ def _own_additions(path: Path, done: Repair) -> Repair:
         return done
     with _opened(path) as con:
         caps = probe(con)
-        current = caps.foreign or caps.empty or migrations.is_current(con)
-    if current:
+        if caps.foreign or caps.empty:
+            return done
+        current = migrations.is_current(con)
+        indexed = not current or not fulltext.is_external(con) or not fulltext.check(con)
+    if current and indexed:
         return done
-    Database(path).close()
+    with closing(Database(path)) as db:
+        if not indexed:
+            with db.write() as tx:
+                fulltext.start_rebuild(tx.connection)
+            migrations.finish_rebuild(db.write, None)
+            return _and(done, "Rebuilt the search indexes from the messages.")
     return _and(done, "Added the tables and indexes that were missing.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from hermes_store.errors import DatabaseMissing
 from hermes_store.records.upkeep_reports import Finding, Health
@@ -37,15 +38,26 @@ def run(options: argparse.Namespace, context: Context) -> int:
 def _check(context: Context) -> int:
     findings = examine(context.database)
     if context.printer.as_json:
-        listed = [
-            {"health": f.health.value, "what": f.what, "explanation": f.explanation}
-            for f in findings
-        ]
-        context.printer.data("doctor", database=str(context.database), findings=listed)
+        path = str(context.database)
+        context.printer.data("doctor", database=path, findings=_listed(findings))
     else:
-        context.printer.line(strong(str(context.database)))
-        for finding in findings:
-            context.printer.line(_line(finding))
+        _show(context, findings)
+    return _health(findings)
+
+
+def _listed(findings: Sequence[Finding]) -> list[dict[str, str]]:
+    return [
+        {"health": f.health.value, "what": f.what, "explanation": f.explanation} for f in findings
+    ]
+
+
+def _show(context: Context, findings: Sequence[Finding]) -> None:
+    context.printer.line(strong(str(context.database)))
+    for finding in findings:
+        context.printer.line(_line(finding))
+
+
+def _health(findings: Sequence[Finding]) -> int:
     return 1 if any(finding.health is Health.BAD for finding in findings) else 0
 
 
@@ -55,7 +67,9 @@ def _line(finding: Finding) -> str:
 
 def _repair(context: Context) -> int:
     done = repair(context.database)
+    findings = examine(context.database)
     printer = context.printer
+    code = 1 if done.beside is not None else _health(findings)
     if printer.as_json:
         printer.data(
             "repair",
@@ -63,19 +77,20 @@ def _repair(context: Context) -> int:
             lost=list(done.lost),
             original=None if done.original is None else str(done.original),
             beside=None if done.beside is None else str(done.beside),
+            findings=_listed(findings),
         )
-        return 1 if done.beside is not None else 0
-    if not done.steps:
-        printer.line("The database is not broken, so nothing was changed.")
-        return _check(context)
+        return code
     for sentence in (*done.steps, *done.lost):
         printer.line(sentence)
     if done.original is not None:
         printer.line(f"The database as it was is kept as {done.original}.")
-    if done.beside is None:
-        return 0
-    printer.line(
-        f"Another program is using the database, so it was not replaced; the repaired copy is "
-        f"{done.beside}. Close that program and run this again."
-    )
-    return 1
+    if done.beside is not None:
+        printer.line(
+            f"Another program is using the database, so it was not replaced; the repaired copy is "
+            f"{done.beside}. Close that program and run this again."
+        )
+        return code
+    if not done.steps:
+        printer.line("There was nothing to repair, so nothing was changed.")
+    _show(context, findings)
+    return code

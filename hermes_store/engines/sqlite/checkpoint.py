@@ -59,7 +59,9 @@ class Checkpointer:
             con.set_busy_handler(busy_handler(patience))
         try:
             con.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        except apsw.Error:
+        except apsw.Error as error:
+            if not isinstance(error, apsw.BusyError | apsw.LockedError):
+                log.warning("The log of %s could not be emptied (%s).", self._path, _kind(error))
             return False
         self._writes = self._pages = self._stuck_at = 0
         return True
@@ -76,6 +78,10 @@ class Checkpointer:
             pages, done = self._con.wal_checkpoint(mode=mode)
         except (apsw.BusyError, apsw.LockedError):
             pages, done = self._pages, 0
+        except apsw.Error as error:
+            # The change is committed: a full disk, say, delays only the move into the database.
+            log.warning("The log of %s could not be moved (%s).", self._path, _kind(error))
+            pages, done = self._pages, 0
         if done >= pages:
             self._pages, self._stuck_at, self._warned = 0, 0, False
             return
@@ -88,3 +94,7 @@ class Checkpointer:
                 self._path,
                 pages * 4096 // 1_000_000,
             )
+
+
+def _kind(error: apsw.Error) -> str:
+    return type(error).__name__

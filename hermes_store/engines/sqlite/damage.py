@@ -20,6 +20,7 @@ _INDEX = re.compile(
     r"(?:missing from|wrong # of entries in|non-unique entry in|row \d+ of) index (.+)"
 )
 _FULLTEXT = re.compile(r"fts5.* table (?:main\.)?\"?([^\":]+)", re.I)
+_DECLARED = re.compile(r"\s*create\s+virtual\s+table\b.*\busing\s+fts5\b", re.I | re.S)
 _TREE = re.compile(r"Tree (\d+) ")
 _FREE = re.compile(r"[Ff]reelist|[Pp]age \d+:? (?:is )?never used")
 
@@ -85,8 +86,12 @@ def _owners(con: apsw.Connection) -> dict[int, tuple[str, str]]:
 
 def fulltext_tables(con: apsw.Connection) -> dict[str, str]:
     """Return the names and declarations of all FTS5 tables."""
-    pattern = re.compile(r"\s*create\s+virtual\s+table\b.*\busing\s+fts5\b", re.I | re.S)
-    return {name: sql for name, sql in stored(con, "table").items() if pattern.match(sql)}
+    return {name: sql for name, sql in stored(con, "table").items() if is_fulltext(sql)}
+
+
+def is_fulltext(sql: str) -> bool:
+    """Tell whether a declaration is that of an FTS5 table."""
+    return _DECLARED.match(sql) is not None
 
 
 # -- mending -----------------------------------------------------------------------------------

@@ -42,12 +42,13 @@ def last_traces(db: Database, progress: Progress | None = None) -> str | None:
         with suppress(DatabaseReadOnly):
             _merge(db, table, progress)
     left = _rewrite(db)
-    if not db.truncate_log():
-        return (
-            f"Another program is using {db.path}, so deleted text may remain in its log until "
-            "that program closes."
-        )
-    return left
+    if db.truncate_log():
+        return left
+    needed = (
+        f"Another program is using {db.path}, so deleted text may remain in its log until that "
+        "program closes."
+    )
+    return needed if left is None else f"{left} {needed}"
 
 
 def _rewrite(db: Database) -> str | None:

@@ -17,7 +17,12 @@ import os
 import struct
 import sys
 import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import apsw
 
 from hermes_store.engines.sqlite.files_seen import beside, identity
 
@@ -35,6 +40,7 @@ _INDEX_IN_USE_BYTE = 128
 
 _guard = threading.Lock()
 _held: dict[tuple[int, int], _Held] = {}
+_given_up: deque[tuple[int, int]] = deque()
 
 
 class _Held:
@@ -43,24 +49,60 @@ class _Held:
         self.descriptors: list[int] = []
 
 
-def hold(path: Path) -> tuple[int, int] | None:
-    """Lock a database with a write-ahead log; return what `release` needs, None if not locked.
+class LastingLocks:
+    """The locks of one database, for as long as it has connections. Safe between threads."""
 
-    Call it while a connection is open, and `release` after that connection is closed.
-    """
-    found = identity(path)
-    if not OFFERED or found is None or not beside(path, "-shm").exists():
-        return None
+    def __init__(self) -> None:
+        self._found: tuple[int, int] | None = None
+
+    def join(self, path: Path) -> None:
+        """Announce a connection that is about to be opened.
+
+        The end of another connection must not close a descriptor, and with it drop SQLite's own
+        locks, while this one is being opened.
+        """
+        with _guarded():
+            if self._found is None and OFFERED:
+                self._found = identity(path)
+                if self._found is not None:
+                    _held.setdefault(self._found, _Held()).users += 1
+
+    def hold(self, con: apsw.Connection, path: Path) -> None:
+        """Lock the database that a connection has opened, if it has a write-ahead log."""
+        # Without a log, a lasting lock would keep every writer out.
+        if con.execute("PRAGMA journal_mode").get != "wal":
+            return
+        index = beside(path, "-shm")
+        with _guarded():
+            held = None if self._found is None else _held[self._found]
+            if held is not None and not held.descriptors and index.exists():
+                _lock(held, path, _FIRST_READER_BYTE)
+                _lock(held, index, _INDEX_IN_USE_BYTE)
+
+    def release(self) -> None:
+        """Give the locks up; they end with the last connection of this process."""
+        with _guarded():
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Give the locks up soon. Python may call this at any moment, so it takes no lock."""
+        found, self._found = self._found, None
+        if found is not None:
+            _given_up.append(found)
+
+
+@contextmanager
+def _guarded() -> Iterator[None]:
     with _guard:
-        held = _held.setdefault(found, _Held())
-        held.users += 1
-        if not held.descriptors:
-            for each, byte in (
-                (path, _FIRST_READER_BYTE),
-                (beside(path, "-shm"), _INDEX_IN_USE_BYTE),
-            ):
-                _lock(held, each, byte)
-    return found
+        yield
+        while _given_up:
+            found = _given_up.popleft()
+            held = _held[found]
+            held.users -= 1
+            if not held.users:
+                del _held[found]
+                for descriptor in held.descriptors:
+                    os.close(descriptor)
 
 
 def _lock(held: _Held, path: Path, byte: int) -> None:
@@ -76,17 +118,3 @@ def _lock(held: _Held, path: Path, byte: int) -> None:
         fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, request)
     except OSError:
         return
-
-
-def release(found: tuple[int, int] | None) -> None:
-    """Give up a lock; it ends with the last connection of this process that needs it."""
-    if found is None:
-        return
-    with _guard:
-        held = _held[found]
-        held.users -= 1
-        if held.users:
-            return
-        del _held[found]
-        for descriptor in held.descriptors:
-            os.close(descriptor)

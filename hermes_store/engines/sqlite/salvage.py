@@ -15,10 +15,10 @@ from typing import Any
 
 import apsw
 
-from hermes_store.engines.sqlite.damage import fulltext_tables
+from hermes_store.engines.sqlite.create_file import create
+from hermes_store.engines.sqlite.damage import is_fulltext
 from hermes_store.engines.sqlite.fulltext import indexed_text
 from hermes_store.engines.sqlite.raw_rows import places, quote, raw_rows
-from hermes_store.engines.sqlite.sqlite_file import create
 
 MAX_PROBES = 300_000
 """How many rows are looked up one by one where a table cannot be read in order."""
@@ -72,7 +72,7 @@ def salvage(source: apsw.Connection, path: Path) -> Salvaged:
 
 def _copy(source: apsw.Connection, target: apsw.Connection, done: Salvaged) -> None:
     objects = list(_objects(source, done))
-    virtual = [each for each in objects if each.name in fulltext_tables(source)]
+    virtual = [each for each in objects if each.kind == "table" and is_fulltext(each.sql)]
     shadows = tuple(f"{each.name}_" for each in virtual)
     for each in objects:
         plain = each.kind == "table" and each not in virtual and not each.name.startswith(shadows)
@@ -157,14 +157,15 @@ def _readable(
         yield from _from_both_ends(source, table, columns, done)
         return
     names = ("rowid", *columns)
-    first, last = 0, 0
+    first: int | None = None
+    last: int | None = None
     try:
         for row in raw_rows(source, names, f"{quote(table)} NOT INDEXED ORDER BY rowid"):
             first = int(row[0])
             yield row[1:]
         return
     except _UNREADABLE:
-        last = first
+        first = first or 0
     try:
         order = f"{quote(table)} NOT INDEXED WHERE rowid > ? ORDER BY rowid DESC"
         for row in raw_rows(source, names, order, (first,)):
@@ -173,7 +174,8 @@ def _readable(
     except _UNREADABLE:
         pass  # what is between both ends is looked up below
     unreadable = 0
-    for number in range(first + 1, min(last or first + MAX_PROBES, first + MAX_PROBES)):
+    end = _last_number(source, table, first) if last is None else last
+    for number in range(first + 1, min(end, first + MAX_PROBES)):
         one = f"{quote(table)} NOT INDEXED WHERE rowid = ?"
         try:
             found = next(raw_rows(source, columns, one, (number,)), None)
@@ -182,10 +184,20 @@ def _readable(
             continue
         if found is not None:
             yield found
-    done.lost.append(_said(table, unreadable))
+    done.lost.append(_unread(table, unreadable))
 
 
-def _said(table: str, unreadable: int) -> str:
+def _last_number(source: apsw.Connection, table: str, first: int) -> int:
+    """Return a number beyond the last row of a table whose end cannot be read."""
+    try:
+        sql = "SELECT seq FROM sqlite_sequence WHERE name = ?"
+        given = source.execute(sql, (table,)).get
+    except apsw.Error:
+        given = None
+    return given + 1 if isinstance(given, int) else first + MAX_PROBES
+
+
+def _unread(table: str, unreadable: int) -> str:
     if unreadable:
         return f"Up to {unreadable:,} rows of {table} could not be read."
     return f"Some rows of {table} could not be read."
@@ -195,6 +207,8 @@ def _from_both_ends(
     source: apsw.Connection, table: str, columns: Sequence[str], done: Salvaged
 ) -> Iterator[tuple[Any, ...]]:
     keys = [row[1] for row in source.execute(f"PRAGMA table_xinfo({quote(table)})") if row[5]]
+    if not keys:
+        return  # there is no such table
     for direction in ("ASC", "DESC"):
         order = ", ".join(f"{quote(str(key))} {direction}" for key in keys)
         try:
@@ -202,7 +216,7 @@ def _from_both_ends(
             return
         except _UNREADABLE:
             if direction == "DESC":
-                done.lost.append(_said(table, 0))
+                done.lost.append(_unread(table, 0))
 
 
 # -- full-text indexes -------------------------------------------------------------------------
@@ -211,14 +225,14 @@ def _from_both_ends(
 def _fill(source: apsw.Connection, target: apsw.Connection, each: _Object, done: Salvaged) -> None:
     """Fill a full-text index from its own copy of the text, if it has one, and the messages."""
     name, lost = quote(each.name), Salvaged()
-    config = f"{each.name}_config"
-    for key, value in _readable(source, config, ("k", "v"), lost):
-        if key != "version":
-            target.execute(f"INSERT OR REPLACE INTO {quote(config)} VALUES (?, ?)", (key, value))
+    config, content = f"{each.name}_config", f"{each.name}_content"
     try:
-        content = f"{each.name}_content"
+        for key, value in _readable(source, config, ("k", "v"), lost):
+            if key != "version":
+                sql = f"INSERT OR REPLACE INTO {quote(config)} VALUES (?, ?)"
+                target.execute(sql, (key, value))
         if any(target.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (content,))):
-            columns = _columns(source, content)
+            columns = _columns(target, content)
             for row in _readable(source, content, columns, lost):
                 marks = places(row)
                 target.execute(f"INSERT OR IGNORE INTO {quote(content)} VALUES ({marks})", row)

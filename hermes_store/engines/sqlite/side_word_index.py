@@ -11,7 +11,6 @@ Words are never removed: one that no message contains any more costs a lookup an
 
 from __future__ import annotations
 
-import logging
 import re
 import threading
 import time
@@ -41,8 +40,6 @@ _BASE64 = re.compile(r"base64,[A-Za-z0-9+/=]{100,}")
 _HASH = re.compile("(?=.*[0-9])[0-9a-f]{6,}|[0-9]+")
 _HASH_PART = re.compile("[0-9a-f]+")
 _FORMAT = 3
-
-log = logging.getLogger("hermes_store.side_index")
 
 _TABLES = ("parts", "terms", "overlong", "facts")
 _SCHEMA = (
@@ -147,12 +144,14 @@ class SideIndex:
             "SELECT message_id FROM overlong ORDER BY message_id DESC LIMIT ?", (limit,)
         )
 
-    def forget(self) -> None:
-        """Forget all words, because some of them must not be found any more."""
+    def forget(self) -> bool:
+        """Forget all words, because some of them must not be found any more; False if it failed."""
         with self._lock:
-            con = self._open() if self._file.path.exists() else None
+            if not self._file.path.exists():
+                return True
+            con = self._open()
             if con is None:
-                return
+                return False
             try:
                 con.execute("PRAGMA secure_delete = ON")
                 with con:
@@ -162,9 +161,11 @@ class SideIndex:
                         con.execute(sql)
                 con.execute("VACUUM")
                 con.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except apsw.Error:
+                return False
+            finally:
                 con.execute("PRAGMA secure_delete = OFF")
-            except apsw.Error as error:
-                log.warning("%s could not be emptied (%s); delete it.", self._file.path, error)
+        return True
 
     # -- updates ---------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@ separates a database from its log and the files beside it.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from array import array
@@ -15,15 +14,16 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 import apsw
 
 from hermes_store import errors
-from hermes_store.config.paths import create_folder
-from hermes_store.engines.sqlite import lasting_locks, lock_waiting
+from hermes_store.engines.sqlite import lock_waiting
+from hermes_store.engines.sqlite.create_file import create
 from hermes_store.engines.sqlite.error_translation import missing, translated
 from hermes_store.engines.sqlite.files_seen import FilesSeen, real_path, unfinished
+from hermes_store.engines.sqlite.lasting_locks import LastingLocks
 from hermes_store.engines.sqlite.lock_waiting import busy_handler, retried
 
 IDLE_READERS = 2
@@ -63,7 +63,7 @@ class SqliteFile:
         self.lock = threading.RLock()
         """Held while writing."""
         self.generation = 0
-        """How often the file or its log was replaced by another one."""
+        """How often all connections were closed; after that, it may be another file."""
         self._setup_reader = setup_reader
         self._setup_writer = setup_writer
         self._vfs = vfs
@@ -73,8 +73,11 @@ class SqliteFile:
         self._writer: apsw.Connection | None = None
         self._seen: FilesSeen | None = None
         """The files behind the open connections; None while there are none."""
-        self._held: tuple[int, int] | None = None
-        _all_files.add(self)
+        self._locks = LastingLocks()
+        # A store that nobody closes must not make others believe that the file is in use.
+        finalize(self, self._locks.abandon)
+        with _all_files_lock:
+            _all_files.add(self)
 
     @property
     def log(self) -> Path:
@@ -121,8 +124,19 @@ class SqliteFile:
 
     def take_reader(self) -> apsw.Connection:
         """Return an idle reader or a new one; return it with `give_back` or `discard`."""
+        deadline = time.monotonic() + RELEASE_SECONDS
         if self.is_replaced():
             self.renew()
+        while True:
+            try:
+                return self._counted_reader()
+            except errors.DatabaseReplaced:
+                if time.monotonic() > deadline:
+                    raise
+            # Here this reader no longer counts, so no other thread waits for it.
+            self.renew()
+
+    def _counted_reader(self) -> apsw.Connection:
         with self._pool_lock:
             self._require_open()
             self._in_use += 1
@@ -200,10 +214,12 @@ class SqliteFile:
     ) -> apsw.Connection:
         """Open a connection and note which files it has opened."""
         if any(each.is_replaced() for each in self._same_path()):
-            self.renew()
+            raise _replaced(self.given)
         before = FilesSeen.at(self.path)
-        con = connect()
+        self._locks.join(self.path)
+        con = None
         try:
+            con = connect()
             con.set_busy_handler(busy_handler(patience))
             setup(con)
             con.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
@@ -211,11 +227,11 @@ class SqliteFile:
             with self._pool_lock:
                 if now.database != before.database or (self._seen not in (None, now)):
                     raise _replaced(self.given)
-                if self._seen is None:
-                    self._seen = now
-                    self._held = self._hold(con)
+                self._seen = now
+            self._locks.hold(con, self.path)
         except BaseException:
-            con.close()
+            if con is not None:
+                con.close()
             raise
         return con
 
@@ -227,12 +243,18 @@ class SqliteFile:
         self.require_writable()
         if self._writer is not None and self._writer.in_transaction:
             return self._writer
-        if self.is_replaced():
+        replaced = self.is_replaced()
+        if replaced or self._writer is None:
             self.renew()
-            if not self.path.exists():
-                raise missing(self.given)
+        if replaced and not self.path.exists():
+            raise missing(self.given)
         if self._writer is None:
-            self._writer = self._open_writer()
+            try:
+                self._writer = self._open_writer()
+            except BaseException:
+                with self._pool_lock:
+                    self._forget_if_unused()
+                raise
         return self._writer
 
     def _open_writer(self) -> apsw.Connection:
@@ -280,13 +302,7 @@ class SqliteFile:
         """Note the files again after this connection has begun to use a log."""
         with self._pool_lock:
             self._seen = FilesSeen.at(self.path)
-            if self._held is None:
-                self._held = self._hold(con)
-
-    def _hold(self, con: apsw.Connection) -> tuple[int, int] | None:
-        # Without a log, a lasting lock would keep every writer out.
-        logged = con.execute("PRAGMA journal_mode").get == "wal"
-        return lasting_locks.hold(self.path) if logged else None
+        self._locks.hold(con, self.path)
 
     def renew(self) -> None:
         """Close the connections to files that were replaced, in the whole process.
@@ -297,14 +313,16 @@ class SqliteFile:
         for each in self._same_path():
             each.refuse_old_log()
         deadline = time.monotonic() + RELEASE_SECONDS
-        while not all([each.forget_connections() for each in self._same_path()]):
+        while any(
+            [each.is_replaced() and not each.forget_connections() for each in self._same_path()]
+        ):
             if time.monotonic() > deadline:
                 raise _replaced(self.given)
             time.sleep(0.01)
-        self.generation += 1
 
     def _same_path(self) -> list[SqliteFile]:
-        return [each for each in tuple(_all_files) if each.path == self.path]
+        with _all_files_lock:
+            return [each for each in _all_files if each.path == self.path]
 
     def refuse_old_log(self) -> None:
         """Keep a new file from getting the log of one that was moved away.
@@ -348,8 +366,9 @@ class SqliteFile:
 
     def _forget_if_unused(self) -> None:
         if self._writer is None and not self._idle and not self._in_use:
-            lasting_locks.release(self._held)
-            self._seen = self._held = None
+            self._locks.release()
+            self.generation += self._seen is not None
+            self._seen = None
 
     # -- closing ---------------------------------------------------------------------------
 
@@ -362,6 +381,7 @@ class SqliteFile:
 
 
 _all_files: WeakSet[SqliteFile] = WeakSet()
+_all_files_lock = threading.Lock()
 
 
 def _replaced(path: Path) -> errors.DatabaseReplaced:
@@ -369,24 +389,6 @@ def _replaced(path: Path) -> errors.DatabaseReplaced:
         f"{path} was replaced, or its log was removed, by another program. Nothing was changed. "
         "Try again; if this happens often, find that program with 'hermes sessions doctor'."
     )
-
-
-def create(path: Path) -> None:
-    """Create a missing file that only its owner can read; SQLite copies the mode to its log."""
-    try:
-        create_folder(path.parent)
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        os.close(descriptor)
-    except FileExistsError:
-        if not path.parent.is_dir():
-            raise errors.DatabaseUnreadable(
-                f"{path.parent} is not a folder, so {path.name} cannot be created there."
-            ) from None
-    except OSError as error:
-        raise errors.DatabaseUnreadable(
-            f"{path} cannot be created: {error.strerror}. Check the permissions of its folder, "
-            "or set HERMES_HOME to one you can write to."
-        ) from error
 
 
 def guard_close(con: apsw.Connection) -> None:

@@ -5,6 +5,7 @@ What the store has acknowledged is in the file that is there now, or an error sa
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sqlite3
@@ -18,6 +19,7 @@ import pytest
 
 from hermes_store import SessionDB, Store
 from hermes_store.engines.sqlite import lasting_locks, lock_waiting, sqlite_file
+from hermes_store.engines.sqlite.sqlite_file import SqliteFile
 from hermes_store.engines.sqlite.watch import Watch
 from hermes_store.errors import (
     ChangeUncertain,
@@ -282,6 +284,27 @@ def test_two_threads_get_over_a_replacement(path: Path, db: SessionDB) -> None:
     assert _texts(path) == ["of the other file", "after"]
 
 
+def test_a_reader_that_is_just_opened_gets_over_a_replacement(
+    path: Path, db: SessionDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.append_message("s", "user", "before")  # so that a connection is open
+    others = [_other_database(path)]
+    open_reader = SqliteFile._open_reader
+
+    def replaced_first(file: SqliteFile) -> apsw.Connection:
+        while others:
+            others.pop().replace(path)
+        return open_reader(file)
+
+    monkeypatch.setattr(SqliteFile, "_open_reader", replaced_first)
+    file = db.store.database._file
+    while file._idle:
+        file.discard(file.take_reader())
+    assert db.message_count() == 1
+    assert others == []
+    assert _texts(path) == ["of the other file"]
+
+
 MESSAGES = 400
 """Enough for several checkpoints."""
 
@@ -373,3 +396,46 @@ def test_a_journal_that_is_only_kept_for_the_next_time_does_not_matter(path: Pat
     assert path.with_name("state.db-journal").exists()
     with SessionDB(path, read_only=True) as db:
         assert db.session_count() == 1
+
+
+# -- leaving -------------------------------------------------------------------------------------
+
+
+def test_a_store_that_nobody_closes_lets_go_of_its_locks(path: Path) -> None:
+    before = len(lasting_locks._held)
+    for _ in range(5):
+        SessionDB(path).append_message("s", "user", "and goes")
+        gc.collect()
+    SessionDB(path).close()
+    assert len(lasting_locks._held) == before
+
+
+FULL_DISK = """
+import sys
+import apsw
+from tests.store import vfs
+
+full = False
+
+def hurt(call, path):
+    if full and call == "write" and not path.endswith("-wal"):
+        raise apsw.FullError("the disk is full")
+
+vfs.KEPT.append(vfs.HurtLayer(hurt))
+from hermes_store import SessionDB
+from hermes_store.engines.sqlite import checkpoint
+
+checkpoint.EVERY_WRITES = 2
+db = SessionDB(sys.argv[1])
+full = True
+for number in range(6):
+    db.append_message("s", "user", str(number))
+    print("acknowledged", flush=True)
+full = False
+db.close()
+"""
+
+
+def test_a_full_disk_at_a_checkpoint_does_not_take_a_commit_back(path: Path) -> None:
+    assert processes.run(FULL_DISK, path).split() == ["acknowledged"] * 6
+    assert len(_texts(path)) == 7

@@ -245,15 +245,28 @@ def test_what_is_not_in_the_trash(db: SessionDB) -> None:
     assert db.store.trash.restore("ab").session_ids == ("ab2",)
 
 
-def test_a_damaged_copy_says_so_and_stays(db: SessionDB) -> None:
-    add(db, "a", "x", ended=LONG_AGO)
-    db.store.trash.delete_conversation("a")
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE trash_chunks SET data = x'00' WHERE entry_id = (SELECT MIN(id) FROM trash_entries)",
+        "UPDATE trash_entries SET header = x'00' WHERE id = (SELECT MIN(id) FROM trash_entries)",
+    ],
+)
+def test_a_damaged_copy_stays_and_keeps_no_other_from_being_restored(
+    db: SessionDB, damage: str
+) -> None:
+    for each in ("a", "b"):
+        add(db, each, "x", ended=LONG_AGO)
+    db.store.trash.delete(["a", "b"])
     with db.store._sidecar.write() as tx:
-        tx.run("UPDATE trash_chunks SET data = x'00'")
-    with pytest.raises(DatabaseCorrupt, match="copy in the trash"):
-        db.store.trash.restore()
-    assert db.session_count() == 0
-    assert len(db.store.trash.list()) == 1
+        tx.run(damage)
+    report = db.store.trash.restore()
+    assert report.session_ids == ("b",)
+    assert [each.session_id for each in report.skipped] == ["a"]
+    assert "copy in the trash is damaged" in report.skipped[0].text
+    assert db.session_count() == 1
+    (batch,) = db.store.trash.list()
+    assert [each.session_id for each in db.store.trash.sessions(batch.id)] == ["a"]
 
 
 def test_blobs_and_odd_types_come_back(db: SessionDB, path: Path) -> None:
