@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_store import SessionDB
-from hermes_store.errors import AmbiguousSession, DatabaseCorrupt, NotInTrash
+from hermes_store.errors import AmbiguousSession, NotInTrash
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.search import Request
 from tests.store import newer
