@@ -153,15 +153,15 @@ def test_interrupting_a_prune_loses_nothing(tmp_path: Path) -> None:
         assert (db.session_count(), db.message_count()) == (sessions, messages)
 
 
-def test_fifty_thousand_sessions_are_listed_like_fifty(tmp_path: Path) -> None:
+def test_ten_thousand_sessions_are_listed_like_ten(tmp_path: Path) -> None:
     with SessionDB(tmp_path / "state.db") as db, db._db.write() as tx:
-        for number in range(50_000):
+        for number in range(10_000):
             tx.run(
                 "INSERT INTO sessions(id, source, started_at, ended_at, title) "
                 "VALUES (?, 'cli', ?, ?, ?)",
-                (f"s{number:05}", float(number), float(number), f"title {number}"),
+                (f"s{number:04}", float(number), float(number), f"title {number}"),
             )
     listed = hermes(tmp_path, "sessions", "list", "--limit", "3").out.splitlines()
-    assert [line.split()[-1] for line in listed[2:]] == ["s49999", "s49998", "s49997"]
+    assert [line.split()[-1] for line in listed[2:]] == ["s9999", "s9998", "s9997"]
     everything = hermes(tmp_path, "sessions", "list", "--limit", "0", "--json").json()
-    assert len(everything["sessions"]) == 50_000
+    assert len(everything["sessions"]) == 10_000

@@ -10,6 +10,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from hermes_store import errors
+
 _ROLLBACK_MAGIC = bytes.fromhex("d9d505f920a163d7")
 
 
@@ -62,6 +64,22 @@ def unfinished(path: Path) -> Path | None:
             return journal if file.read(8) == _ROLLBACK_MAGIC else None
     except OSError:
         return journal
+
+
+def refuse_unfinished(path: Path, given: Path) -> None:
+    """Raise if the database is not complete without a log or journal."""
+    needed = unfinished(path)
+    if needed is None:
+        return
+    if needed == beside(path, "-wal"):
+        raise errors.DatabaseUnreadable(
+            f"{given} has unmerged changes in {needed.name} and its folder is "
+            "write-protected. Copy both files to a folder you can write to, and open the copy."
+        )
+    raise errors.DatabaseUnreadable(
+        f"{given} was left in the middle of a change, and {needed.name} is needed to "
+        "undo it. Start Hermes Agent once, or run 'hermes sessions doctor --repair'."
+    )
 
 
 def _size(path: Path) -> int:

@@ -22,7 +22,12 @@ from hermes_store import errors
 from hermes_store.engines.sqlite import lock_waiting
 from hermes_store.engines.sqlite.create_file import create
 from hermes_store.engines.sqlite.error_translation import missing, translated
-from hermes_store.engines.sqlite.files_seen import FilesSeen, real_path, unfinished
+from hermes_store.engines.sqlite.files_seen import (
+    FilesSeen,
+    real_path,
+    refuse_unfinished,
+    unfinished,
+)
 from hermes_store.engines.sqlite.lasting_locks import LastingLocks
 from hermes_store.engines.sqlite.lock_waiting import busy_handler, retried
 
@@ -177,10 +182,10 @@ class SqliteFile:
         try:
             return self._connected(self._connect_reader, self._setup_reader, patience)
         except (apsw.CantOpenError, apsw.ReadOnlyError):
-            self._refuse_unfinished()
+            refuse_unfinished(self.path, self.given)
         con = self._connected(self._connect_as_is, self._setup_reader, patience)
         try:
-            self._refuse_unfinished()  # it may have appeared in between
+            refuse_unfinished(self.path, self.given)  # it may have appeared in between
         except BaseException:
             con.close()
             raise
@@ -193,21 +198,6 @@ class SqliteFile:
         uri = f"file:{quote(str(self.path))}?immutable=1"
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         return apsw.Connection(uri, flags=flags, vfs=self._vfs)
-
-    def _refuse_unfinished(self) -> None:
-        """Refuse to read a file without a log or journal that it needs to be complete."""
-        needed = unfinished(self.path)
-        if needed is None:
-            return
-        if needed == self.log:
-            raise errors.DatabaseUnreadable(
-                f"{self.given} has unmerged changes in {needed.name} and its folder is "
-                "write-protected. Copy both files to a folder you can write to, and open the copy."
-            )
-        raise errors.DatabaseUnreadable(
-            f"{self.given} was left in the middle of a change, and {needed.name} is needed to "
-            "undo it. Start Hermes Agent once, or run 'hermes sessions doctor --repair'."
-        )
 
     def _connected(
         self, connect: Callable[[], apsw.Connection], setup: Setup, patience: float

@@ -12,7 +12,7 @@ from hermes_store.engines.sqlite import fulltext
 from tests.store import processes
 
 WRITERS = 8
-APPENDS = 1_000
+APPENDS = 300
 LOG_LIMIT = 40_000_000
 
 APPEND = f"""

@@ -11,6 +11,7 @@ import apsw
 import pytest
 
 from hermes_store import SessionDB
+from hermes_store.engines.sqlite import lock_waiting
 from hermes_store.engines.sqlite.sidecar_database import path_for
 from hermes_store.engines.sqlite.watch import Watch
 from tests.store import newer
@@ -200,7 +201,10 @@ def test_a_file_that_breaks_while_it_is_watched_does_not_raise(path: Path) -> No
         assert not watch.changed()
 
 
-def test_a_file_locked_by_another_process_is_asked_again_later(path: Path) -> None:
+def test_a_file_locked_by_another_process_is_asked_again_later(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock_waiting, "TRY_SECONDS", 0.01)
     newer.make(path)
     with raw(path) as con:
         con.execute("INSERT INTO sessions(id, source, started_at) VALUES ('a', 'cli', 1)")

@@ -149,7 +149,7 @@ def test_memory_does_not_grow_with_a_session(db: SessionDB) -> None:
     with db._db.write() as tx:
         tx.run("INSERT INTO sessions(id, source, started_at) VALUES ('big', 'cli', 1)")
         tx.run(
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) "
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400) "
             "INSERT INTO messages(session_id, role, content, timestamp) "
             "SELECT 'big', CASE i % 2 WHEN 0 THEN 'user' ELSE 'tool' END, ?, i FROM n",
             ("x" * 50_000,),
@@ -170,8 +170,8 @@ def test_memory_does_not_grow_with_a_session(db: SessionDB) -> None:
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        assert sink.written > 100_000_000
-        assert peak < 10_000_000
+        assert sink.written > 20_000_000
+        assert peak < 5_000_000
 
 
 def test_a_sink_that_fails_leaves_no_snapshot_open(db: SessionDB) -> None:
