@@ -52,8 +52,8 @@ HOUSE: tuple[Row, ...] = (
         "SQLite files, schema, migrations, full-text indexes, the files beside the database",
         """schema schema_reader trigger_fingerprint fulltext session_activity_table
         session_activity_temp_view file_capabilities error_translation create_file files_seen
-        lasting_locks lock_waiting transaction raw_rows sqlite_file checkpoint migrations
-        session_database erase tokenizer side_word_index sidecar_database watch damage salvage""",
+        lasting_locks lock_waiting transaction raw_rows damage sqlite_file checkpoint migrations
+        session_database erase tokenizer side_word_index sidecar_database watch salvage""",
     ),
     _row(
         "hermes_store.sessions",
@@ -165,7 +165,8 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_tui.cli.common",
         "what verbs share: printing, progress, finding the agent, opening a screen",
-        "output progress context hermes_agent mark_options recap_panel builtin_chat open_screen",
+        """output progress context number_options hermes_agent mark_options recap_panel builtin_chat
+        open_screen""",
     ),
     _row(
         "hermes_tui.cli",

@@ -9,6 +9,8 @@ from pathlib import Path
 from hermes_store import errors
 from hermes_store.engines.base import FullText
 from hermes_store.engines.sqlite import fulltext, migrations, schema
+from hermes_store.engines.sqlite.damage import find_damage, mended_declarations
+from hermes_store.engines.sqlite.file_capabilities import UNREADABLE
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.side_word_index import path_for
 from hermes_store.engines.sqlite.sidecar_database import Sidecar
@@ -19,8 +21,6 @@ from hermes_store.gateway.transcript_repair import Compared, Difference
 from hermes_store.records.upkeep_reports import Finding, Health
 from hermes_store.trash import sidecar_tables
 from hermes_store.upkeep import odd_values
-
-MAX_COMPLAINTS = 20
 
 
 def examine(path: Path) -> list[Finding]:
@@ -49,11 +49,20 @@ def _looked_at(db: Database, look: Callable[[Transaction], list[Finding]]) -> li
 
 
 def _pages(tx: Transaction) -> list[Finding]:
-    complaints = [str(row[0]) for row in tx.rows(f"PRAGMA integrity_check({MAX_COMPLAINTS})")]
-    if complaints == ["ok"]:
-        return [Finding(Health.GOOD, "pages", "All pages and indexes are intact.")]
-    said = "; ".join(complaints[:5])
-    return [Finding(Health.BAD, "pages", f"The database is damaged: {said}. Try --repair.")]
+    found, wrong = find_damage(tx.connection), mended_declarations(tx.connection)
+    findings = [
+        Finding(Health.BAD, "pages", f"A column of {each} lost its name to damage. Try --repair.")
+        for each in sorted(wrong)
+    ]
+    if found.found:
+        said = "; ".join(found.complaints[:5])
+        text = f"The database is damaged: {said}. Try --repair."
+        findings.append(Finding(Health.BAD, "pages", text))
+    if found.unchecked:
+        names = ", ".join(sorted(found.unchecked))
+        text = f"Not checked, because only another program can read all of it: {names}."
+        findings.append(Finding(Health.NOTE, "pages", text))
+    return findings or [Finding(Health.GOOD, "pages", "All pages and indexes are intact.")]
 
 
 def _references(tx: Transaction) -> list[Finding]:
@@ -69,6 +78,9 @@ def _references(tx: Transaction) -> list[Finding]:
 
 def _schema(tx: Transaction) -> list[Finding]:
     caps = tx.caps
+    if caps.version == UNREADABLE:
+        text = "The schema version is missing or unreadable; the schema is left unchanged."
+        return [Finding(Health.NOTE, "schema", text)]
     if caps.foreign:
         text = f"Schema {caps.version}, from a newer Hermes; the schema is left unchanged."
         return [Finding(Health.GOOD, "schema", text)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from hermes_store.engines.sqlite.sqlite_file import guard_close
 from hermes_store.records.upkeep_reports import Repair
 
 _CHUNK = 4_000_000
+_OF_HERMES = ("sessions", "messages", "state_meta", "schema_version")
 
 
 def repair(path: Path) -> Repair:
@@ -55,7 +56,7 @@ def _finish_interrupted(path: Path, done: Repair) -> Repair:
     """Let SQLite undo a change that a crash has left half way."""
     journal = beside(path, "-journal")
     hot = journal.exists() and journal.stat().st_size > 0
-    with _opened(path) as con:
+    with _opened(path) as con, suppress(apsw.CorruptError):
         con.execute("PRAGMA schema_version").fetchall()
     if hot and not journal.exists():
         return _and(done, "Undid a change that was left half way.")
@@ -65,15 +66,27 @@ def _finish_interrupted(path: Path, done: Repair) -> Repair:
 def _mend(path: Path, done: Repair) -> Repair:
     """Mend Hermes' own tables, with the least step that is enough."""
     with _opened(path) as con:
-        found = find_damage(con)
-        if not found.found:
+        found, declarations = find_damage(con), damage.mended_declarations(con)
+        if not found.found and not declarations:
             return done
         with _kept(path, con) as original:
             done = replace(done, original=original)
+            if declarations:
+                damage.declare(con, declarations)
+                tables = " and ".join(sorted(declarations))
+                done = _and(done, f"Corrected names of columns in the declaration of {tables}.")
+                found = find_damage(con)
             done, found = _rebuild(con, done, found)
+            _empty_log(con)
     if not found.found:
         return done
     return _carry_over(path, done)
+
+
+def _empty_log(con: apsw.Connection) -> None:
+    """Leave no log behind that would be applied to a backup copied to this path."""
+    with suppress(apsw.BusyError, apsw.LockedError, apsw.CorruptError):
+        con.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
 
 def _rebuild(con: apsw.Connection, done: Repair, found: Damage) -> tuple[Repair, Damage]:
@@ -97,15 +110,26 @@ def _rebuild(con: apsw.Connection, done: Repair, found: Damage) -> tuple[Repair,
             "Rebuilt the list of free pages.",
         ),
     )
+    stuck = False
     for needed, step, said in steps:
         if not needed:
             continue
         try:
             step()
-        except (apsw.CorruptError, apsw.ConstraintError, apsw.SQLError, apsw.IOError):
+        except (apsw.CorruptError, apsw.ConstraintError, apsw.IOError):
             return done, replace(found, tables=True)
+        except apsw.SQLError as error:
+            stuck = True
+            done = replace(done, lost=(*done.lost, _not_rebuilt(found, error)))
+            continue
         done = _and(done, said)
-    return done, find_damage(con)
+    left = find_damage(con)
+    return done, Damage() if stuck and not left.tables else left
+
+
+def _not_rebuilt(found: Damage, error: apsw.Error) -> str:
+    names = ", ".join(sorted(found.indexes | found.fulltext))
+    return f"Not everything in {names} could be rebuilt ({error}); Hermes Agent may be able to."
 
 
 def _names(names: frozenset[str], one: str, many: str) -> str:
@@ -132,6 +156,7 @@ def _kept(path: Path, con: apsw.Connection) -> Iterator[Path]:
     """Copy the database and its log as they are, before the block changes anything."""
     kept = _free_name(path, "damaged")
     descriptors: list[int] = []
+    con.execute("PRAGMA writable_schema = ON")  # opens even a file that is too short
     try:
         # Nobody can write while the files are copied; the log can only be read.
         con.execute("BEGIN IMMEDIATE")
@@ -148,6 +173,7 @@ def _kept(path: Path, con: apsw.Connection) -> Iterator[Path]:
             ) from error
         finally:
             con.execute("ROLLBACK")
+            con.execute("PRAGMA writable_schema = RESET")
         yield kept
     finally:
         con.close()
@@ -175,17 +201,20 @@ def _carry_over(path: Path, done: Repair) -> Repair:
     """Carry everything readable over into a new file, and put its pages in place."""
     mended = _free_name(path, "repaired")
     with _opened(path) as con:
+        con.execute("PRAGMA writable_schema = ON")  # opens even a file that is too short
         alone = _is_alone(con)
         try:
             saved = salvage(con, mended)
+            _refuse_to_lose_tables(path, saved)
         except BaseException:
             for ending in ("", "-journal"):
                 beside(mended, ending).unlink(missing_ok=True)
             raise
+        if not saved.rows.get("schema_version", 1):
+            saved.lost.append("The schema version could not be read; the schema is unchanged.")
         done = replace(done, lost=(*done.lost, *saved.lost))
         if not alone:
             return replace(_and(done, _recovered(saved)), beside=mended)
-        con.execute("PRAGMA writable_schema = RESET")
         with closing(apsw.Connection(str(mended), flags=apsw.SQLITE_OPEN_READONLY)) as source:
             if find_damage(source).found:
                 raise errors.DatabaseCorrupt(
@@ -197,6 +226,15 @@ def _carry_over(path: Path, done: Repair) -> Repair:
         con.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     mended.unlink()
     return _and(done, _recovered(saved))
+
+
+def _refuse_to_lose_tables(path: Path, saved: Salvaged) -> None:
+    lost = sorted({"sessions", "messages"} & saved.declared - saved.rows.keys())
+    if lost:
+        raise errors.DatabaseCorrupt(
+            f"{path} could not be repaired: the declaration of {' and '.join(lost)} is damaged, "
+            "and without it the rows cannot be read. Nothing was changed."
+        )
 
 
 def _is_alone(con: apsw.Connection) -> bool:
@@ -231,6 +269,12 @@ def _own_additions(path: Path, done: Repair) -> Repair:
         indexed = not current or not fulltext.is_external(con) or not fulltext.check(con)
     if current and indexed:
         return done
+    lost = [each for each in _OF_HERMES if each not in caps.tables]
+    if lost and done.original is None:
+        with _opened(path) as con, _kept(path, con) as original:
+            done = replace(done, original=original)
+    said = (f"The table {each} was missing; whatever it contained is lost." for each in lost)
+    done = replace(done, lost=(*done.lost, *said))
     with closing(Database(path)) as db:
         if not indexed:
             with db.write() as tx:

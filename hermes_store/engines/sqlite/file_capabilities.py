@@ -10,11 +10,11 @@ import apsw
 
 from hermes_store.engines.base import Capabilities, FullText
 from hermes_store.engines.sqlite import fulltext, session_activity_table
-from hermes_store.engines.sqlite.schema import SCHEMA_VERSION
+from hermes_store.engines.sqlite.schema import COLUMNS, SCHEMA_VERSION
 from hermes_store.engines.sqlite.schema_reader import columns, stored
 
 UNREADABLE = 1_000_000
-"""The version of a database whose own record of it is damaged."""
+"""The version of a database whose own record of it is damaged or lost."""
 
 
 def _layout(tables: dict[str, str], name: str) -> FullText:
@@ -33,7 +33,8 @@ def _layout(tables: dict[str, str], name: str) -> FullText:
 def version(con: apsw.Connection) -> int:
     """Return the schema version of a database; 0 if it is empty, 1 if it does not record one.
 
-    A version that is not a number is UNREADABLE, so that nobody's newer database is migrated.
+    A version that is not a number, or missing in a database with columns that schema 11 does not
+    have, is UNREADABLE, so that nobody's newer database is migrated.
     """
     tables = stored(con, "table")
     if "schema_version" in tables:
@@ -45,7 +46,13 @@ def version(con: apsw.Connection) -> int:
             return int(found)
         if odd:
             return UNREADABLE
+    if any(_has_newer_columns(con, table) for table in COLUMNS):
+        return UNREADABLE
     return 1 if "sessions" in tables else 0
+
+
+def _has_newer_columns(con: apsw.Connection, table: str) -> bool:
+    return not {each.name for each in COLUMNS[table]}.issuperset(columns(con, table))
 
 
 def probe(con: apsw.Connection) -> Capabilities:

@@ -7,8 +7,10 @@ sessions or messages but how their full-text index is filled.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,13 +18,14 @@ from typing import Any
 import apsw
 
 from hermes_store.engines.sqlite.create_file import create
-from hermes_store.engines.sqlite.damage import is_fulltext
+from hermes_store.engines.sqlite.damage import is_fulltext, shadows_of
 from hermes_store.engines.sqlite.fulltext import indexed_text
 from hermes_store.engines.sqlite.raw_rows import places, quote, raw_rows
 
 MAX_PROBES = 300_000
 """How many rows are looked up one by one where a table cannot be read in order."""
 _UNREADABLE = (apsw.CorruptError, apsw.IOError, apsw.NotADBError, apsw.FormatError)
+_VIRTUAL = re.compile(r"\s*create\s+virtual\s+table\b", re.I)
 _SETTINGS = ("page_size", "encoding", "auto_vacuum", "user_version", "application_id")
 
 
@@ -34,12 +37,15 @@ class Salvaged:
     """The number of rows by table."""
     lost: list[str] = field(default_factory=list)
     """Sentences about what could not be saved."""
+    declared: set[str] = field(default_factory=set)
+    """The tables that the damaged database declares."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Object:
     kind: str
     name: str
+    table: str
     sql: str
 
 
@@ -59,6 +65,7 @@ def salvage(source: apsw.Connection, path: Path) -> Salvaged:
                 else f"PRAGMA {name} = {int(value)}"
             )
         target.execute("PRAGMA foreign_keys = OFF")
+        target.collation_needed(_stand_in)
         source.execute("BEGIN")  # one snapshot, whoever writes meanwhile
         try:
             with target:
@@ -70,12 +77,25 @@ def salvage(source: apsw.Connection, path: Path) -> Salvaged:
     return done
 
 
+def _stand_in(con: apsw.Connection, name: str) -> None:
+    """Let a table be declared with an order that only another program knows.
+
+    An index in that order cannot be built here, and fails.
+    """
+
+    def unknown(_one: str, _other: str) -> int:
+        raise apsw.SQLError(f"only another program knows the order {name}")
+
+    con.create_collation(name, unknown)
+
+
 def _copy(source: apsw.Connection, target: apsw.Connection, done: Salvaged) -> None:
     objects = list(_objects(source, done))
-    virtual = [each for each in objects if each.kind == "table" and is_fulltext(each.sql)]
-    shadows = tuple(f"{each.name}_" for each in virtual)
+    virtual = [each for each in objects if each.kind == "table" and _VIRTUAL.match(each.sql)]
+    ours = [each for each in virtual if is_fulltext(each.sql) and _can_be_made(each.sql)]
+    shadows = {shadow for each in ours for shadow in shadows_of(each.name)}
     for each in objects:
-        plain = each.kind == "table" and each not in virtual and not each.name.startswith(shadows)
+        plain = each.kind == "table" and each not in virtual and each.name not in shadows
         if plain and _made(target, each, done):
             _copy_rows(source, target, each.name, done)
     with suppress(apsw.SQLError):
@@ -83,18 +103,43 @@ def _copy(source: apsw.Connection, target: apsw.Connection, done: Salvaged) -> N
         _copy_rows(source, target, "sqlite_sequence", done)
     for kind in ("view", "table", "index", "trigger"):
         for each in objects:
-            is_shadow = each.name.startswith(shadows) and kind == "index"
-            if each.kind != kind or is_shadow or (kind == "table" and each not in virtual):
+            is_shadow = each.table in shadows and kind == "index"
+            if each.kind != kind or is_shadow or (kind == "table" and each not in ours):
                 continue
             if _made(target, each, done) and kind == "table":
                 _fill(source, target, each, done)
+    _declare(target, [each for each in virtual if each not in ours])
+
+
+def _can_be_made(sql: str) -> bool:
+    """Tell whether a virtual table needs nothing that only another program has."""
+    with closing(apsw.Connection(":memory:")) as con:
+        try:
+            con.execute(sql)
+        except apsw.Error:
+            return False
+    return True
+
+
+def _declare(target: apsw.Connection, virtual: Sequence[_Object]) -> None:
+    """Declare virtual tables whose contents were copied with the plain tables behind them."""
+    target.execute("PRAGMA writable_schema = ON")
+    for each in virtual:
+        target.execute(
+            "INSERT INTO sqlite_master(type, name, tbl_name, rootpage, sql) "
+            "VALUES ('table', ?, ?, 0, ?)",
+            (each.name, each.name, each.sql),
+        )
+    target.execute("PRAGMA writable_schema = OFF")
 
 
 def _objects(source: apsw.Connection, done: Salvaged) -> Iterator[_Object]:
-    rows = _readable(source, "sqlite_master", ("type", "name", "sql"), done)
-    for kind, name, sql in rows:
+    rows = _readable(source, "sqlite_master", ("type", "name", "tbl_name", "sql"), done)
+    for kind, name, table, sql in rows:
+        if kind == "table":
+            done.declared.add(str(name))
         if isinstance(sql, str) and isinstance(name, str) and not name.startswith("sqlite_"):
-            yield _Object(str(kind), name, sql)
+            yield _Object(str(kind), name, str(table), sql)
         elif sql is not None and not str(name).startswith("sqlite_"):
             done.lost.append(f"The declaration of {kind} {name!s} is damaged.")
 
@@ -105,7 +150,7 @@ def _made(target: apsw.Connection, each: _Object, done: Salvaged) -> bool:
     except apsw.Error as error:
         done.lost.append(
             f"The {each.kind} {each.name} could not be restored ({error}); Hermes Agent adds "
-            "what it needs at its next start."
+            "what it needs the next time it starts."
         )
         return False
     return True
@@ -119,7 +164,7 @@ def _copy_rows(
 ) -> None:
     try:
         columns = _columns(source, table)
-    except apsw.Error as error:
+    except (apsw.Error, UnicodeDecodeError) as error:
         done.lost.append(f"The table {table} cannot be read ({error}).")
         return
     kept, refused = 0, 0
@@ -138,69 +183,99 @@ def _columns(source: apsw.Connection, table: str) -> tuple[str, ...]:
     names = tuple(str(row[1]) for row in found if row[6] == 0)
     keys = [row for row in found if row[5]]
     shown = len(keys) == 1 and str(keys[0][2]).upper() == "INTEGER"
-    return names if shown or not _has_rowid(source, table) else ("rowid", *names)
+    number = None if shown else _row_number(source, table)
+    return names if number is None else (number, *names)
 
 
-def _has_rowid(source: apsw.Connection, table: str) -> bool:
-    try:
-        source.execute(f"SELECT rowid FROM {quote(table)} LIMIT 0").fetchall()
-    except apsw.SQLError:
-        return False
-    return True
+def _row_number(source: apsw.Connection, table: str) -> str | None:
+    """Return the name under which a table shows the numbers of its rows, if it has any."""
+    found = source.execute(f"PRAGMA table_xinfo({quote(table)})")
+    names = {str(row[1]).lower() for row in found}
+    for name in ("rowid", "_rowid_", "oid"):
+        if name in names:
+            continue
+        with suppress(apsw.SQLError):
+            source.execute(f"SELECT {name} FROM {quote(table)} LIMIT 0").fetchall()
+            return name
+    return None
 
 
 def _readable(
     source: apsw.Connection, table: str, columns: Sequence[str], done: Salvaged
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a table: in order, from the end, then one by one in between."""
-    if table != "sqlite_master" and not _has_rowid(source, table):
+    number = "rowid" if table == "sqlite_master" else _row_number(source, table)
+    if number is None:
         yield from _from_both_ends(source, table, columns, done)
         return
-    names = ("rowid", *columns)
+    names, whole = (number, *columns), f"{quote(table)} NOT INDEXED"
     first: int | None = None
     last: int | None = None
     try:
-        for row in raw_rows(source, names, f"{quote(table)} NOT INDEXED ORDER BY rowid"):
+        for row in raw_rows(source, names, f"{whole} ORDER BY {number}"):
             first = int(row[0])
             yield row[1:]
         return
     except _UNREADABLE:
-        first = first or 0
+        pass
     try:
-        order = f"{quote(table)} NOT INDEXED WHERE rowid > ? ORDER BY rowid DESC"
-        for row in raw_rows(source, names, order, (first,)):
+        beyond = "" if first is None else f"WHERE {number} > {first}"
+        for row in raw_rows(source, names, f"{whole} {beyond} ORDER BY {number} DESC"):
             last = int(row[0])
             yield row[1:]
     except _UNREADABLE:
         pass  # what is between both ends is looked up below
-    unreadable = 0
-    end = _last_number(source, table, first) if last is None else last
-    for number in range(first + 1, min(end, first + MAX_PROBES)):
-        one = f"{quote(table)} NOT INDEXED WHERE rowid = ?"
+    between, is_exact = _numbers_between(source, table, number, first, last)
+    lost = 0
+    for each in between:
         try:
-            found = next(raw_rows(source, columns, one, (number,)), None)
+            found = next(raw_rows(source, columns, f"{whole} WHERE {number} = ?", (each,)), None)
         except _UNREADABLE:
-            unreadable += 1
-            continue
+            found = None
+        lost += found is None
         if found is not None:
             yield found
-    done.lost.append(_unread(table, unreadable))
+    done.lost += [_unread(table, lost if is_exact else None)] if lost else []
 
 
-def _last_number(source: apsw.Connection, table: str, first: int) -> int:
+def _numbers_between(
+    source: apsw.Connection, table: str, number: str, first: int | None, last: int | None
+) -> tuple[Sequence[int], bool]:
+    """Return the numbers of the rows that were not reached, and whether no other ones exist.
+
+    An index knows the numbers of all rows, even of those that cannot be read.
+    """
+    for (index,) in list(
+        source.execute("SELECT name FROM pragma_index_list(?) WHERE NOT partial", (table,))
+    ):
+        try:
+            rows = source.execute(
+                f"SELECT {number} FROM {quote(table)} INDEXED BY {quote(index)}"
+            ).fetchall()
+        except apsw.Error:
+            continue  # it is damaged too, or needs what only another program has
+        found = sorted(row[0] for row in rows if isinstance(row[0], int))
+        after = found if first is None else found[bisect_right(found, first) :]
+        return after if last is None else after[: bisect_left(after, last)], True
+    start = 1 if first is None else first + 1
+    end = last if last is not None else _last_number(source, table, start)
+    return range(start, min(end, start + MAX_PROBES)), False
+
+
+def _last_number(source: apsw.Connection, table: str, start: int) -> int:
     """Return a number beyond the last row of a table whose end cannot be read."""
     try:
         sql = "SELECT seq FROM sqlite_sequence WHERE name = ?"
         given = source.execute(sql, (table,)).get
     except apsw.Error:
         given = None
-    return given + 1 if isinstance(given, int) else first + MAX_PROBES
+    return given + 1 if isinstance(given, int) else start + MAX_PROBES
 
 
-def _unread(table: str, unreadable: int) -> str:
-    if unreadable:
-        return f"Up to {unreadable:,} rows of {table} could not be read."
-    return f"Some rows of {table} could not be read."
+def _unread(table: str, lost: int | None) -> str:
+    if lost is None:
+        return f"Some rows of {table} could not be read."
+    return f"{lost:,} {'row' if lost == 1 else 'rows'} of {table} could not be read."
 
 
 def _from_both_ends(
@@ -216,7 +291,7 @@ def _from_both_ends(
             return
         except _UNREADABLE:
             if direction == "DESC":
-                done.lost.append(_unread(table, 0))
+                done.lost.append(_unread(table, None))
 
 
 # -- full-text indexes -------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from hermes_store import errors
 from hermes_store.engines.base import Capabilities, Progress, Synchronous
 from hermes_store.engines.sqlite import migrations, session_activity_temp_view
 from hermes_store.engines.sqlite.checkpoint import SIZE_LIMIT, Checkpointer
+from hermes_store.engines.sqlite.damage import mended_declarations
 from hermes_store.engines.sqlite.file_capabilities import probe
 from hermes_store.engines.sqlite.files_seen import unfinished
 from hermes_store.engines.sqlite.lock_waiting import retried
@@ -173,7 +174,18 @@ class Database:
             return
         self._use_log(con)
         if not migrations.is_current(con):
+            self._refuse_misnamed_columns(con)
             migrations.bring_up_to_date(self.write, self.path, self._progress)
+
+    def _refuse_misnamed_columns(self, con: apsw.Connection) -> None:
+        """Refuse to add an empty column beside one whose name was damaged."""
+        damaged = mended_declarations(con)
+        if damaged:
+            raise errors.DatabaseCorrupt(
+                f"{self._file.given} is damaged: a column of {' and '.join(sorted(damaged))} lost "
+                "its name. Run 'hermes sessions doctor --repair', which keeps a copy of the "
+                "damaged file."
+            )
 
     def _setup_writer(self, con: apsw.Connection) -> None:
         con.execute(f"PRAGMA journal_size_limit = {SIZE_LIMIT}")

@@ -12,6 +12,7 @@ import pytest
 
 from hermes_store import SessionDB
 from hermes_store.engines.sqlite.raw_rows import raw_rows
+from hermes_store.errors import DatabaseCorrupt
 from hermes_store.records.upkeep_reports import Health
 from hermes_store.upkeep.doctor import examine
 from hermes_store.upkeep.repair import repair
@@ -151,6 +152,61 @@ def test_a_healthy_file_is_not_touched(path: Path, made: Callable[[Path], None])
     assert after == before
 
 
+def _ordered(one: str, other: str) -> int:
+    return (one > other) - (one < other)
+
+
+def _with_strange_objects(path: Path) -> None:
+    """Add tables that need what only another program has."""
+    with raw(path) as con:
+        con.create_collation("theirs", _ordered)
+        con.execute("CREATE TABLE sorted (a TEXT COLLATE theirs)")
+        con.execute("CREATE INDEX sorted_a ON sorted(a)")
+        con.create_scalar_function("theirs", lambda *values: values[0], 1, deterministic=True)
+        con.execute("CREATE TABLE computed (a)")
+        con.execute("CREATE INDEX computed_a ON computed(theirs(a))")
+        con.execute("CREATE VIRTUAL TABLE messages_fts_cjk USING fts5(a)")
+        con.execute("CREATE TABLE messages_fts_notes (a)")
+        for table in ("sorted", "computed", "messages_fts_cjk", "messages_fts_notes"):
+            con.execute(f"INSERT INTO {table} VALUES ('one'), ('two')")
+    sql = "CREATE VIRTUAL TABLE messages_fts_cjk USING fts5(a, tokenize = 'cjk_unicode61')"
+    _declare(path, "messages_fts_cjk", sql)
+    _declare(path, "messages_fts_notes", "CREATE TABLE messages_fts_notes (rowid)")
+
+
+@MADE
+def test_what_only_another_program_can_read_is_not_damage(
+    path: Path, made: Callable[[Path], None]
+) -> None:
+    made(path)
+    _with_strange_objects(path)
+    _merged(path)
+    found = examine(path)
+    assert not any(each.health is Health.BAD for each in found)
+    assert any("messages_fts_cjk" in each.explanation for each in found)
+    before = path.read_bytes()
+    assert repair(path).steps == ()
+    assert path.read_bytes() == before
+
+
+def test_what_only_another_program_can_read_survives_damage_elsewhere(path: Path) -> None:
+    _foreign(path)
+    _with_strange_objects(path)
+    _overwrite(path, _leaf(path, "messages", 3))
+    done = repair(path)
+    assert any("messages" in each for each in done.lost)
+    with raw(path) as con:
+        for table in ("sorted", "computed", "messages_fts_cjk_content", "messages_fts_notes"):
+            assert con.execute(f"SELECT COUNT(*) FROM {table}").get == 2, table
+        sql = con.execute("SELECT sql FROM sqlite_master WHERE name = 'messages_fts_cjk'").get
+        names = {name for (name,) in con.execute("SELECT name FROM sqlite_master")}
+    assert "cjk_unicode61" in sql
+    # Built in another order, they would be damaged for the program that knows the right one.
+    for index in ("sorted_a", "computed_a"):
+        assert index not in names and any(index in each for each in done.lost)
+    assert repair(path).steps == ()
+
+
 def test_messages_without_a_session_are_kept(path: Path) -> None:
     _own(path)
     with raw(path) as con:
@@ -200,6 +256,33 @@ def test_a_search_index_is_built_again(path: Path, made: Callable[[Path], None])
         assert len(db.search_messages("number 17", limit=50)) == 10
 
 
+@pytest.mark.parametrize("bit", [0x01, 0x80])
+@pytest.mark.parametrize("name", ["messages.content", "messages.timestamp", "sessions.title"])
+@MADE
+def test_a_column_gets_its_name_back(
+    path: Path, made: Callable[[Path], None], name: str, bit: int
+) -> None:
+    made(path)
+    _merged(path)
+    before = _everything(path)
+    table, column = name.split(".")
+    with raw(path) as con:
+        sql = con.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).get.encode()
+        place = sql.index(f"{column} ".encode()) + 2
+        wrong = sql[:place] + bytes([sql[place] ^ bit]) + sql[place + 1 :]
+        con.execute("PRAGMA writable_schema = ON")
+        con.execute("UPDATE sqlite_master SET sql = CAST(? AS TEXT) WHERE name = ?", (wrong, table))
+    _merged(path)
+    assert any(each.health is Health.BAD for each in examine(path))
+    if made is _own:
+        with pytest.raises(DatabaseCorrupt, match="doctor --repair"):
+            SessionDB(path)
+    done = repair(path)
+    assert done.lost == () and done.original is not None
+    assert _sound(path) and _everything(path) == before
+    assert repair(path).steps == ()
+
+
 def test_what_is_missing_in_a_file_of_ours_is_added(path: Path) -> None:
     _own(path)
     with raw(path) as con:
@@ -207,6 +290,8 @@ def test_what_is_missing_in_a_file_of_ours_is_added(path: Path) -> None:
         con.execute("DROP TABLE session_activity")
     done = repair(path)
     assert done.steps == ("Added the tables and indexes that were missing.",)
+    assert done.lost == ("The table state_meta was missing; whatever it contained is lost.",)
+    assert done.original is not None
     with SessionDB(path) as db:
         assert db.session_count() == 30 and len(db.store.lists.conversations(limit=50)) == 30
 
@@ -289,6 +374,65 @@ def test_a_damaged_trigger_does_not_take_the_rest_along(path: Path) -> None:
     for name in before.keys() - {"schema", "sqlite_sequence"}:
         assert after[name] == before[name], name
     assert len(after["schema"]) == len(before["schema"]) - 1  # type: ignore[arg-type]
+
+
+@MADE
+def test_the_version_of_a_newer_file_is_never_invented(
+    path: Path, made: Callable[[Path], None]
+) -> None:
+    made(path)
+    with raw(path) as con:
+        page = _page(con, "schema_version")
+    _overwrite(path, page)
+    assert any("schema_version" in each for each in repair(path).lost)
+    before = _everything(path)
+    assert before["schema_version"] == ([] if made is _foreign else ["(11,)"])
+    with SessionDB(path) as db:
+        assert db.store.capabilities().foreign == (made is _foreign)
+    assert _everything(path) == before
+
+
+@MADE
+def test_a_file_that_is_too_short_is_repaired(path: Path, made: Callable[[Path], None]) -> None:
+    made(path)
+    _merged(path)
+    os.truncate(path, path.stat().st_size - 3 * 4096)
+    done = repair(path)
+    assert done.steps and done.original is not None
+    assert _sound(path)
+    with SessionDB(path, read_only=True) as db:
+        assert db.session_count() == 30
+
+
+def test_the_report_counts_what_was_lost(path: Path) -> None:
+    _foreign(path)
+    _merged(path)
+    before = len(_everything(path)["messages"])  # type: ignore[arg-type]
+    for which in (2, 9):
+        _overwrite(path, _leaf(path, "messages", which))
+    done = repair(path)
+    lost = before - len(_everything(path)["messages"])  # type: ignore[arg-type]
+    assert f"{lost} rows of messages could not be read." in done.lost
+
+
+def test_a_table_whose_declaration_is_lost_is_not_given_up(path: Path) -> None:
+    _own(path)
+    _declare(path, "messages", "CREATE TABLE messages(")
+    _merged(path)
+    before = path.read_bytes()
+    with pytest.raises(DatabaseCorrupt, match="declaration of messages"):
+        repair(path)
+    assert path.read_bytes() == before
+
+
+@MADE
+def test_no_log_is_left_that_would_spoil_a_backup(path: Path, made: Callable[[Path], None]) -> None:
+    made(path)
+    with raw(path) as con:
+        con.execute("DELETE FROM messages_fts_data WHERE id > 10")
+    assert repair(path).steps
+    log = path.with_name("state.db-wal")
+    assert not log.exists() or log.stat().st_size == 0
 
 
 LIVING = """
