@@ -65,7 +65,6 @@ def salvage(source: apsw.Connection, path: Path) -> Salvaged:
                 else f"PRAGMA {name} = {int(value)}"
             )
         target.execute("PRAGMA foreign_keys = OFF")
-        target.collation_needed(_stand_in)
         source.execute("BEGIN")  # one snapshot, whoever writes meanwhile
         try:
             with target:
@@ -77,19 +76,24 @@ def salvage(source: apsw.Connection, path: Path) -> Salvaged:
     return done
 
 
-def _stand_in(con: apsw.Connection, name: str) -> None:
-    """Let a table be declared with an order that only another program knows.
+class _StandIn:
+    """Lets tables be declared with an order of text that only another program knows."""
 
-    An index in that order cannot be built here, and fails.
-    """
+    def __init__(self, target: apsw.Connection) -> None:
+        self.used = False
+        """Whether anything was sorted without knowing the order."""
+        target.collation_needed(self._provide)
 
-    def unknown(_one: str, _other: str) -> int:
-        raise apsw.SQLError(f"only another program knows the order {name}")
+    def _provide(self, con: apsw.Connection, name: str) -> None:
+        con.create_collation(name, self._compare)
 
-    con.create_collation(name, unknown)
+    def _compare(self, one: str, other: str) -> int:
+        self.used = True
+        return (one > other) - (one < other)
 
 
 def _copy(source: apsw.Connection, target: apsw.Connection, done: Salvaged) -> None:
+    order = _StandIn(target)
     objects = list(_objects(source, done))
     virtual = [each for each in objects if each.kind == "table" and _VIRTUAL.match(each.sql)]
     ours = [each for each in virtual if is_fulltext(each.sql) and _can_be_made(each.sql)]
@@ -106,8 +110,12 @@ def _copy(source: apsw.Connection, target: apsw.Connection, done: Salvaged) -> N
             is_shadow = each.table in shadows and kind == "index"
             if each.kind != kind or is_shadow or (kind == "table" and each not in ours):
                 continue
+            order.used = False
             if _made(target, each, done) and kind == "table":
                 _fill(source, target, each, done)
+            if order.used and kind == "index":
+                target.execute(f"DROP INDEX {quote(each.name)}")
+                done.lost.append(f"The index {each.name} can only be rebuilt by its program.")
     _declare(target, [each for each in virtual if each not in ours])
 
 
