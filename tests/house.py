@@ -51,9 +51,10 @@ HOUSE: tuple[Row, ...] = (
         "hermes_store.engines.sqlite",
         "SQLite files, schema, migrations, full-text indexes, the files beside the database",
         """schema schema_reader trigger_fingerprint fulltext session_activity_table
-        session_activity_temp_view file_capabilities error_translation create_file files_seen
-        lasting_locks lock_waiting transaction raw_rows damage sqlite_file checkpoint migrations
-        session_database erase tokenizer side_word_index sidecar_database watch salvage""",
+        session_activity_temp_view file_capabilities error_translation create_file closing
+        files_seen lasting_locks lock_waiting transaction raw_rows damage sqlite_file checkpoint
+        migrations session_database erase tokenizer side_word_index sidecar_database watch
+        salvage""",
     ),
     _row(
         "hermes_store.sessions",
@@ -117,8 +118,8 @@ HOUSE: tuple[Row, ...] = (
     _row("hermes_store", "`SessionDB` translates Hermes Agent's names", "sessiondb"),
     _row(
         "hermes_tui",
-        "how to open the screens, every action with its keys, and where a crash is written",
-        "start_options actions crash_log first_list_rows",
+        "how to open the screens, every action with its keys, and where crashes and exports go",
+        "start_options actions crash_log export_target first_list_rows",
     ),
     _row(
         "hermes_tui.presentation",

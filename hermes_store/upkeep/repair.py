@@ -19,6 +19,7 @@ import apsw
 
 from hermes_store import errors
 from hermes_store.engines.sqlite import damage, fulltext, migrations
+from hermes_store.engines.sqlite.closing import empty_log, guard_close
 from hermes_store.engines.sqlite.damage import Damage, find_damage
 from hermes_store.engines.sqlite.error_translation import missing, translated
 from hermes_store.engines.sqlite.file_capabilities import probe
@@ -26,7 +27,6 @@ from hermes_store.engines.sqlite.files_seen import beside, real_path
 from hermes_store.engines.sqlite.lock_waiting import TRY_SECONDS, busy_handler
 from hermes_store.engines.sqlite.salvage import Salvaged, salvage
 from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.sqlite_file import guard_close
 from hermes_store.records.upkeep_reports import Repair
 
 _CHUNK = 4_000_000
@@ -77,16 +77,10 @@ def _mend(path: Path, done: Repair) -> Repair:
                 done = _and(done, f"Corrected names of columns in the declaration of {tables}.")
                 found = find_damage(con)
             done, found = _rebuild(con, done, found)
-            _empty_log(con)
+            empty_log(con, path)  # a backup copied to this path later must not get it
     if not found.found:
         return done
     return _carry_over(path, done)
-
-
-def _empty_log(con: apsw.Connection) -> None:
-    """Leave no log behind that would be applied to a backup copied to this path."""
-    with suppress(apsw.BusyError, apsw.LockedError, apsw.CorruptError):
-        con.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
 
 def _rebuild(con: apsw.Connection, done: Repair, found: Damage) -> tuple[Repair, Damage]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import apsw
 
-from hermes_store.engines.sqlite.lock_waiting import busy_handler
+from hermes_store.engines.sqlite.closing import empty_log
 
 EVERY_WRITES = 50
 EVERY_PAGES = 2_000
@@ -53,15 +53,9 @@ class Checkpointer:
         if self.due:
             self.run()
 
-    def empty(self, con: apsw.Connection, patience: float = 0.0) -> bool:
+    def empty(self) -> bool:
         """Move the whole log into the database and truncate it; False if somebody needs it."""
-        if patience:
-            con.set_busy_handler(busy_handler(patience))
-        try:
-            con.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        except apsw.Error as error:
-            if not isinstance(error, apsw.BusyError | apsw.LockedError):
-                log.warning("The log of %s could not be emptied (%s).", self._path, _kind(error))
+        if not empty_log(self._con, self._path):
             return False
         self._writes = self._pages = self._stuck_at = 0
         return True
@@ -80,7 +74,8 @@ class Checkpointer:
             pages, done = self._pages, 0
         except apsw.Error as error:
             # The change is committed: a full disk, say, delays only the move into the database.
-            log.warning("The log of %s could not be moved (%s).", self._path, _kind(error))
+            what = type(error).__name__
+            log.warning("The log of %s could not be moved (%s).", self._path, what)
             pages, done = self._pages, 0
         if done >= pages:
             self._pages, self._stuck_at, self._warned = 0, 0, False
@@ -94,7 +89,3 @@ class Checkpointer:
                 self._path,
                 pages * 4096 // 1_000_000,
             )
-
-
-def _kind(error: apsw.Error) -> str:
-    return type(error).__name__

@@ -50,6 +50,14 @@ class FilesSeen:
         return FilesSeen(identity(path), identity(f"{path}-wal"))
 
 
+def replaced(given: Path) -> errors.DatabaseReplaced:
+    """Return the error for a database that is not the one that was opened."""
+    return errors.DatabaseReplaced(
+        f"{given} was replaced, or its log was removed, by another program. Nothing was changed. "
+        "Try again; if this happens often, find that program with 'hermes sessions doctor'."
+    )
+
+
 def unfinished(path: Path) -> Path | None:
     """Return the log or journal without which the database is not complete, if there is one."""
     log = beside(path, "-wal")
@@ -71,14 +79,16 @@ def refuse_unfinished(path: Path, given: Path) -> None:
     needed = unfinished(path)
     if needed is None:
         return
+    copied = "Copy both files to a folder you can write to, and open the copy."
     if needed == beside(path, "-wal"):
         raise errors.DatabaseUnreadable(
-            f"{given} has unmerged changes in {needed.name} and its folder is "
-            "write-protected. Copy both files to a folder you can write to, and open the copy."
+            f"{given} has unmerged changes in {needed.name} and its folder is write-protected. "
+            f"{copied}"
         )
+    way = "Start Hermes Agent once, or run 'hermes sessions doctor --repair'."
     raise errors.DatabaseUnreadable(
-        f"{given} was left in the middle of a change, and {needed.name} is needed to "
-        "undo it. Start Hermes Agent once, or run 'hermes sessions doctor --repair'."
+        f"{given} was left in the middle of a change, and {needed.name} is needed to undo it. "
+        f"{way if os.access(path.parent, os.W_OK) else copied}"
     )
 
 

@@ -20,14 +20,11 @@ from hermes_store.engines.sqlite import migrations, session_activity_temp_view
 from hermes_store.engines.sqlite.checkpoint import SIZE_LIMIT, Checkpointer
 from hermes_store.engines.sqlite.damage import mended_declarations
 from hermes_store.engines.sqlite.file_capabilities import probe
-from hermes_store.engines.sqlite.files_seen import unfinished
 from hermes_store.engines.sqlite.lock_waiting import retried
 from hermes_store.engines.sqlite.sqlite_file import SqliteFile
 from hermes_store.engines.sqlite.transaction import Transaction
 
 READER_CACHE_KIB = 250
-CLOSING_SECONDS = 0.2
-"""How long closing waits for others to let go of the log."""
 
 log = logging.getLogger("hermes_store.database")
 _warned_paths: set[Path] = set()
@@ -45,6 +42,8 @@ class Database:
         progress: Progress | None = None,
         vfs: str | None = None,
     ) -> None:
+        if synchronous not in ("FULL", "NORMAL"):
+            raise errors.InvalidInput(f"synchronous is {synchronous!r}. Use 'FULL' or 'NORMAL'.")
         self._file = SqliteFile(
             path,
             read_only=read_only,
@@ -222,21 +221,12 @@ class Database:
     def truncate_log(self) -> bool:
         """Empty the write-ahead log; return False if another connection needs it."""
         with self._file.lock, self._file.errors():
-            return self._checkpointer.empty(self._writer())
+            self._writer()
+            return self._checkpointer.empty()
 
     def close(self) -> None:
-        """Close all connections. Further use raises; closing twice is fine.
-
-        The log is left empty if nobody needs it: applied to another file, such as a backup copied
-        to this path, it would damage that file.
-        """
-        with self._file.lock:
-            if self._file.closed:
-                return
-            con, left = self._file.open_writer, unfinished(self.path) is not None
-            if con is not None and left and not self._file.is_replaced():
-                self._checkpointer.empty(con, patience=CLOSING_SECONDS)
-            self._file.close()
+        """Close all connections. Further use raises; closing twice is fine."""
+        self._file.close()
 
 
 def _setup_reader(con: apsw.Connection) -> None:

@@ -7,9 +7,10 @@ separates a database from its log and the files beside it.
 
 from __future__ import annotations
 
+import atexit
+import os
 import threading
 import time
-from array import array
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -20,18 +21,22 @@ import apsw
 
 from hermes_store import errors
 from hermes_store.engines.sqlite import lock_waiting
+from hermes_store.engines.sqlite.closing import empty_log, guard_close
 from hermes_store.engines.sqlite.create_file import create
 from hermes_store.engines.sqlite.error_translation import missing, translated
 from hermes_store.engines.sqlite.files_seen import (
     FilesSeen,
     real_path,
     refuse_unfinished,
+    replaced,
     unfinished,
 )
 from hermes_store.engines.sqlite.lasting_locks import LastingLocks
 from hermes_store.engines.sqlite.lock_waiting import busy_handler, retried
 
 IDLE_READERS = 2
+CLOSING_SECONDS = 0.2
+"""How long closing waits for others to let go of the log."""
 RELEASE_SECONDS = 5.0
 """How long to wait for this process to let go of a file that was replaced."""
 
@@ -72,6 +77,7 @@ class SqliteFile:
         self._setup_reader = setup_reader
         self._setup_writer = setup_writer
         self._vfs = vfs
+        self._process = os.getpid()
         self._pool_lock = threading.Lock()
         self._idle: list[apsw.Connection] = []
         self._in_use = 0
@@ -88,11 +94,6 @@ class SqliteFile:
     def log(self) -> Path:
         """The write-ahead log."""
         return self.path.with_name(self.path.name + "-wal")
-
-    @property
-    def open_writer(self) -> apsw.Connection | None:
-        """The connection for writing, if there is one."""
-        return self._writer
 
     def errors(self) -> AbstractContextManager[None]:
         """Raise the store's own exceptions for whatever SQLite raises inside the block."""
@@ -204,7 +205,7 @@ class SqliteFile:
     ) -> apsw.Connection:
         """Open a connection and note which files it has opened."""
         if any(each.is_replaced() for each in self._same_path()):
-            raise _replaced(self.given)
+            raise replaced(self.given)
         before = FilesSeen.at(self.path)
         self._locks.join(self.path)
         con = None
@@ -216,7 +217,7 @@ class SqliteFile:
             now = FilesSeen.at(self.path)
             with self._pool_lock:
                 if now.database != before.database or (self._seen not in (None, now)):
-                    raise _replaced(self.given)
+                    raise replaced(self.given)
                 self._seen = now
             self._locks.hold(con, self.path)
         except BaseException:
@@ -233,10 +234,10 @@ class SqliteFile:
         self.require_writable()
         if self._writer is not None and self._writer.in_transaction:
             return self._writer
-        replaced = self.is_replaced()
-        if replaced or self._writer is None:
+        is_replaced = self.is_replaced()
+        if is_replaced or self._writer is None:
             self.renew()
-        if replaced and not self.path.exists():
+        if is_replaced and not self.path.exists():
             raise missing(self.given)
         if self._writer is None:
             try:
@@ -268,7 +269,7 @@ class SqliteFile:
         try:
             yield
             if self.is_replaced():
-                raise _replaced(self.given)
+                raise replaced(self.given)
             # With a log this never waits; with a rollback journal, readers can delay it.
             retried(con, "COMMIT")
         except BaseException:
@@ -307,7 +308,7 @@ class SqliteFile:
             [each.is_replaced() and not each.forget_connections() for each in self._same_path()]
         ):
             if time.monotonic() > deadline:
-                raise _replaced(self.given)
+                raise replaced(self.given)
             time.sleep(0.01)
 
     def _same_path(self) -> list[SqliteFile]:
@@ -363,30 +364,37 @@ class SqliteFile:
     # -- closing ---------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close all connections. Further use raises; closing twice is fine."""
+        """Close all connections. Further use raises; closing twice is fine.
+
+        The log is left empty if nobody needs it: applied to another file, such as a backup copied
+        to this path, it would damage that file.
+        """
         with self.lock:
             with self._pool_lock:
                 self.closed = True
+            con = self._writer
+            if con is not None and unfinished(self.path) and not self.is_replaced():
+                con.set_busy_handler(busy_handler(CLOSING_SECONDS))
+                empty_log(con, self.path)
             self.forget_connections()
+
+    def close_at_exit(self) -> None:
+        """Close what the program forgot to close, unless another thread or process is at work."""
+        # A forked child must not touch the connections of its parent.
+        if os.getpid() == self._process and self.lock.acquire(timeout=CLOSING_SECONDS):
+            try:
+                self.close()
+            finally:
+                self.lock.release()
 
 
 _all_files: WeakSet[SqliteFile] = WeakSet()
 _all_files_lock = threading.Lock()
 
 
-def _replaced(path: Path) -> errors.DatabaseReplaced:
-    return errors.DatabaseReplaced(
-        f"{path} was replaced, or its log was removed, by another program. Nothing was changed. "
-        "Try again; if this happens often, find that program with 'hermes sessions doctor'."
-    )
-
-
-def guard_close(con: apsw.Connection) -> None:
-    """Make sure that closing this connection never unlinks a log that is still in use.
-
-    SQLite removes the log when it believes it is the last user, which is wrong if another
-    process has lost its locks on the file. Either guard prevents this; both cost nothing.
-    """
-    con.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-    keep = array("i", [1])  # SQLite needs the address of an int; ctypes is slow to load
-    con.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, keep.buffer_info()[0])
+@atexit.register
+def _close_all() -> None:
+    with _all_files_lock:
+        left = list(_all_files)
+    for file in left:
+        file.close_at_exit()

@@ -439,3 +439,33 @@ db.close()
 def test_a_full_disk_at_a_checkpoint_does_not_take_a_commit_back(path: Path) -> None:
     assert processes.run(FULL_DISK, path).split() == ["acknowledged"] * 6
     assert len(_texts(path)) == 7
+
+
+FORGETFUL = """
+import os, sys
+from hermes_store import SessionDB
+
+db = SessionDB(sys.argv[1])
+db.append_message("s", "user", "before the child")
+child = os.fork()
+if not child:
+    sys.exit()  # it must not touch the connections of its parent
+os.waitpid(child, 0)
+db.append_message("s", "user", "after the child")
+db.store.marks.pin("s")
+"""
+
+
+def test_a_program_that_forgets_to_close_leaves_no_log(path: Path) -> None:
+    processes.run(FORGETFUL, path)
+    assert _texts(path) == ["hello", "before the child", "after the child"]
+    for name in ("state.db-wal", "state.db.companion-wal"):
+        assert path.with_name(name).stat().st_size == 0, name
+
+
+def test_the_sidecar_leaves_no_log_either(path: Path) -> None:
+    with Store(path) as store:
+        store.marks.pin("s")
+    assert path.with_name("state.db.companion-wal").stat().st_size == 0
+    with Store(path) as store:
+        assert store.marks.of(["s"])["s"].pinned

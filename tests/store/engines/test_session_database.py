@@ -218,6 +218,11 @@ def test_a_file_system_without_logs_works_with_one_warning(
     assert not _log(path).exists()
 
 
+def test_durability_cannot_be_turned_off(path: Path) -> None:
+    with pytest.raises(ValueError, match="Use 'FULL' or 'NORMAL'"):
+        SessionDB(path, synchronous="OFF")  # type: ignore[arg-type]
+
+
 # -- sharing and transactions ------------------------------------------------------------------
 
 
