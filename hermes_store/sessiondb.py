@@ -267,7 +267,7 @@ class SessionDB:
 
     def search_messages(
         self,
-        query: str,
+        query: str | None,
         source_filter: Sequence[str] | None = None,
         exclude_sources: Sequence[str] | None = None,
         role_filter: Sequence[str] | None = None,

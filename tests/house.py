@@ -118,14 +118,14 @@ HOUSE: tuple[Row, ...] = (
     _row("hermes_store", "`SessionDB` translates Hermes Agent's names", "sessiondb"),
     _row(
         "hermes_tui",
-        "how to open the screens, every action with its keys, and where crashes and exports go",
-        "start_options actions crash_log export_target first_list_rows",
+        "how to open the screens, every action with its keys, and where a crash is written",
+        "start_options actions crash_log first_list_rows",
     ),
     _row(
         "hermes_tui.presentation",
-        "records to text and styled lines, for the command line and the screens",
+        "records to text, styled lines and file names, for the command line and the screens",
         """fit_text styled_line numbers times charts themes rows lineage_lines session_details
-        browser_header empty_list search_results markdown messages""",
+        browser_header empty_list search_results markdown messages export_target""",
     ),
     _row(
         "hermes_tui.widgets",

@@ -51,13 +51,7 @@ class Lists:
         """Return the same list as dictionaries with all columns; faster for long lists."""
         with self._database.read() as tx:
             wanted = self._without_archived(tx, chosen or Filter())
-            found = recent_sessions.rich(tx, wanted, limit=limit, by_activity=True)
-            if not found or not recent_sessions.has_odd_times(tx, found[0]):
-                return found
-            # SQL sorts what is no time in seconds first; it belongs where its time puts it.
-            every = recent_sessions.rich(tx, wanted, limit=-1, by_activity=True)
-            every.sort(key=lambda row: -row["last_active"])
-            return every[:limit] if limit >= 0 else every
+            return recent_sessions.rich(tx, wanted, limit=limit, by_activity=True)
 
     def _without_archived(self, tx: Transaction, chosen: Filter) -> Filter:
         if chosen.include_archived:
@@ -68,6 +62,8 @@ class Lists:
     def recent_ids(self, source: str | None = None, *, limit: int = -1) -> list[str]:
         """Return ids of every kind of session, the most recently active first; -1 is no limit."""
         with self._database.read() as tx:
+            if limit < 0:
+                return recent_sessions.recent_ids(tx, source)
             return [row["id"] for row in recent_sessions.recent(tx, source, limit=limit)]
 
     def sources(self) -> list[str]:

@@ -10,11 +10,9 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from heapq import merge
-from itertools import chain
 from typing import Any
 
-from hermes_store.browse.recent_sessions import ORIGIN
+from hermes_store.browse.recent_sessions import ORIGIN, in_time
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records import stored_values
 from hermes_store.records.listing import Entry, Grouping, Heading, Hidden, Sort, View
@@ -98,7 +96,7 @@ def _places(tx: Transaction, view: View, archived: Collection[str]) -> Iterator[
         (*values, *names),
     )
     by_time = view.sort in (Sort.ACTIVITY, Sort.STARTED)
-    return map(_place, _in_time(rows) if by_time else rows)
+    return map(_place, in_time(rows) if by_time else rows)
 
 
 def _place(row: tuple[Any, ...]) -> _Place:
@@ -121,28 +119,7 @@ def _from_index(tx: Transaction, view: View) -> Iterator[_Place]:
         "ORDER BY a.chain_active DESC, a.session_id DESC",
         names,
     )
-    return map(_place, _in_time(rows))
-
-
-def _in_time(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    """Yield rows in the order of their times as they are shown, the newest first.
-
-    SQL has them in that order already, except for what is no time in seconds: that comes first.
-    """
-    odd: list[tuple[Any, ...]] = []
-    for row in rows:
-        if stored_values.is_moment(row[1]):
-            rows = chain([row], rows)
-            break
-        odd.append(row)
-    if not odd:
-        return rows
-    odd.sort(key=_newest_first)
-    return merge(odd, rows, key=_newest_first)
-
-
-def _newest_first(row: tuple[Any, ...]) -> float:
-    return -stored_values.moment(row[1])
+    return map(_place, in_time(rows))
 
 
 def _filing(tx: Transaction) -> list[str]:

@@ -7,15 +7,17 @@ untouched database, or one of a newer Hermes) the same answers are computed from
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from itertools import chain, islice
 from typing import Any
 
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.records.listing import Filter
+from hermes_store.records.listing import NO_LIMIT, Filter, page_bounds
 from hermes_store.records.message_content import MARKER, stored_preview
 from hermes_store.records.session import Conversation
 from hermes_store.records.sources import all_spellings, of_source
-from hermes_store.records.stored_values import count, is_moment, moment, text
+from hermes_store.records.stored_values import count, moment, sorts_by_time, text
 from hermes_store.sessions import lineage, session_rows
 from hermes_store.sessions.lineage import over_chain
 
@@ -97,6 +99,7 @@ def rich(
     by_activity: bool = False,
 ) -> list[dict[str, Any]]:
     """Return a page of sessions as dictionaries, the newest first."""
+    limit, offset = page_bounds(limit, offset)
     if by_activity:
         found = _by_activity(tx, chosen, limit, offset)
     else:
@@ -106,31 +109,68 @@ def rich(
     return found
 
 
-def has_odd_times(tx: Transaction, first: dict[str, Any]) -> bool:
-    """Return whether a list, of which this is the first row, begins with what is no time.
+def in_time(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Yield rows of an id and a time by the time as it is shown, the newest first.
 
-    Without the table of activities, only where the row shows it: to look costs as much as to list.
+    SQL has them in that order already, except for what is no time in seconds: that comes first.
     """
-    if not tx.caps.activity or not first["last_active"]:
-        return not first["last_active"]
-    newest = "SELECT chain_active FROM session_activity WHERE listed = 1"
-    return not is_moment(tx.value(f"{newest} ORDER BY chain_active DESC LIMIT 1"))
+    odd: list[tuple[Any, ...]] = []
+    for row in rows:
+        if sorts_by_time(row[1]):
+            rows = chain([row], rows)
+            break
+        odd.append(row)
+    if not odd:
+        return rows
+    odd.sort(key=_newest_first)
+    return merge(odd, rows, key=_newest_first)
+
+
+def _newest_first(row: tuple[Any, ...]) -> float:
+    return -moment(row[1])
+
+
+def _page(
+    tx: Transaction,
+    origin: str,
+    order: Sequence[str],
+    values: Sequence[Any],
+    limit: int,
+    offset: int,
+    *,
+    indexed: bool,
+) -> list[dict[str, Any]]:
+    """Return a page of sessions in the order of a time, and of more columns where it is equal."""
+    names, selected = session_rows.all_columns(tx, "s")
+    by_time = f"FROM {origin} ORDER BY {', '.join(f'{column} DESC' for column in order)}"
+    # The first row tells whether any time is odd. An index finds it at once; without one, all rows
+    # before the page are computed in any case.
+    before = 0 if indexed else offset
+    found = list(
+        tx.rows(
+            f"SELECT {selected}, {_EXTRAS}, {order[0]} {by_time} LIMIT ? OFFSET ?",
+            (*values, limit + before, offset - before),
+        )
+    )
+    if offset and indexed:
+        first = tx.value(f"SELECT {order[0]} {by_time} LIMIT 1", values)
+    else:
+        first = found[0][-1] if found else None
+    if sorts_by_time(first):
+        return [_dict(tx, names, row) for row in found[before:]]
+    ids = in_time(tx.rows(f"SELECT s.id, {order[0]} {by_time}", values))
+    rows = (rich_row(tx, session_id) for session_id, _ in islice(ids, offset, offset + limit))
+    return [row for row in rows if row is not None]
 
 
 def _by_start(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[dict[str, Any]]:
-    names, selected = session_rows.all_columns(tx, "s")
     where, values = _where(tx, chosen, source_of="s")
     joined = "sessions s CROSS JOIN session_activity a ON a.session_id = s.id"
-    rows = tx.rows(
-        f"SELECT {selected}, {_EXTRAS} FROM {joined} WHERE {where} "
-        "ORDER BY s.started_at DESC LIMIT ? OFFSET ?",
-        (*values, limit, offset),
-    )
-    return [_dict(tx, names, row) for row in rows]
+    order = ("s.started_at",)
+    return _page(tx, f"{joined} WHERE {where}", order, values, limit, offset, indexed=True)
 
 
 def _by_activity(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[dict[str, Any]]:
-    names, selected = session_rows.all_columns(tx, "s")
     if chosen.include_children:
         # The activity of continuations counts, even if they are listed separately.
         last = over_chain("MAX(k.last_active)", "JOIN session_activity k ON k.session_id = c.id")
@@ -138,12 +178,9 @@ def _by_activity(tx: Transaction, chosen: Filter, limit: int, offset: int) -> li
     else:
         last, source_of = "a.chain_active", "a"
     where, values = _where(tx, chosen, source_of=source_of)
-    rows = tx.rows(
-        f"SELECT {selected}, {_EXTRAS} FROM {ORIGIN} WHERE {where} "
-        f"ORDER BY {last} DESC, s.started_at DESC, s.id DESC LIMIT ? OFFSET ?",
-        (*values, limit, offset),
-    )
-    return [_dict(tx, names, row) for row in rows]
+    order = (last, "s.started_at", "s.id")
+    indexed = tx.caps.activity and not chosen.include_children
+    return _page(tx, f"{ORIGIN} WHERE {where}", order, values, limit, offset, indexed=indexed)
 
 
 def _project(tx: Transaction, row: dict[str, Any]) -> dict[str, Any]:
@@ -161,12 +198,14 @@ def recent(
     tx: Transaction, source: str | None = None, *, limit: int = 20, offset: int = 0
 ) -> list[dict[str, Any]]:
     """Return sessions of every kind by their own last activity, including children."""
-    if not tx.caps.activity or limit < 1:
-        where, names = of_source("a.source", source)
-        return _recent(tx, f"{ORIGIN} WHERE {where}", (*names, limit, offset))
+    limit, offset = page_bounds(limit, offset)
+    if not tx.caps.activity or limit in (0, NO_LIMIT) or _has_odd_times(tx):
+        ids = islice(_every_id(tx, source), offset, offset + limit)
+        one = f"{ORIGIN} WHERE a.session_id = ?"
+        return [row for session_id in ids for row in _recent(tx, one, (session_id, 1, 0))]
     # No index has this order, but in the list index a session never comes after its own activity:
     # read ever more of it, until no session beyond can belong to the page.
-    reach = limit + max(0, offset)
+    reach = limit + offset
     while True:
         near, values = _first_in_list(source, reach)
         within = f"{ORIGIN} WHERE a.session_id IN ({near})"
@@ -195,6 +234,15 @@ def _first_in_list(source: str | None, reach: int) -> tuple[str, list[Any]]:
     return " UNION ALL ".join(firsts), [*values, reach] * 2
 
 
+def _has_odd_times(tx: Transaction) -> bool:
+    """Return whether SQL sorts a session where its last activity does not put it.
+
+    In SQL's order, no session is more recently active than its chain.
+    """
+    parts, _ = _in_list(None)
+    return not all(sorts_by_time(tx.value(f"SELECT chain_active {part} LIMIT 1")) for part in parts)
+
+
 def _active_beyond(tx: Transaction, source: str | None, reach: int) -> float | None:
     """Return the latest activity beyond a place in the list, None if there is none."""
     parts, values = _in_list(source)
@@ -208,7 +256,7 @@ def _recent(tx: Transaction, origin: str, values: Sequence[Any]) -> list[dict[st
     names, selected = session_rows.all_columns(tx, "s")
     rows = tx.rows(
         f"SELECT {selected}, a.last_active FROM {origin} "
-        "ORDER BY a.last_active DESC, s.started_at DESC LIMIT ? OFFSET ?",
+        "ORDER BY a.last_active DESC, s.started_at DESC, s.id DESC LIMIT ? OFFSET ?",
         values,
     )
     found = (dict(zip((*names, "last_active"), row, strict=True)) for row in rows)
@@ -217,20 +265,24 @@ def _recent(tx: Transaction, origin: str, values: Sequence[Any]) -> list[dict[st
 
 def recent_ids(tx: Transaction, source: str | None = None) -> list[str]:
     """Return the ids of sessions of every kind, the most recently active first."""
+    return [text(session_id) for session_id in _every_id(tx, source)]
+
+
+def _every_id(tx: Transaction, source: str | None) -> Iterator[Any]:
     where, values = of_source("a.source", source)
     found = tx.rows(
-        f"SELECT s.id FROM {ORIGIN} WHERE {where} "
+        f"SELECT s.id, a.last_active FROM {ORIGIN} WHERE {where} "
         "ORDER BY a.last_active DESC, s.started_at DESC, s.id DESC",
         values,
     )
-    return [text(session_id) for (session_id,) in found]
+    return (session_id for session_id, _ in in_time(found))
 
 
 def conversations(
     tx: Transaction, chosen: Filter | None = None, *, limit: int = 20, offset: int = 0
 ) -> list[Conversation]:
     """Return a page of conversations, the most recently active first, one per chain."""
-    rows = _by_activity(tx, chosen or Filter(), limit, offset)
+    rows = _by_activity(tx, chosen or Filter(), *page_bounds(limit, offset))
     return [_conversation(tx, row) for row in rows]
 
 
@@ -238,7 +290,7 @@ def _conversation(tx: Transaction, row: dict[str, Any]) -> Conversation:
     segments = lineage.chain(tx, row["id"]) if row["end_reason"] == "compression" else (row["id"],)
     tip = rich_row(tx, lineage.compression_tip(tx, row["id"])) or row
     marks = ", ".join("?" * len(segments))
-    total = tx.value(f"SELECT TOTAL(message_count) FROM sessions WHERE id IN ({marks})", segments)
+    counts = tx.rows(f"SELECT message_count FROM sessions WHERE id IN ({marks})", segments)
     return Conversation(
         root_id=row["id"],
         tip=session_rows.get(tx, tip["id"]),
@@ -247,7 +299,7 @@ def _conversation(tx: Transaction, row: dict[str, Any]) -> Conversation:
         last_active=tip["last_active"],
         preview=row["preview"] or tip["preview"],
         segments=len(segments),
-        message_count=count(total),
+        message_count=sum(count(number) for (number,) in counts),
     )
 
 

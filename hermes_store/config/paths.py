@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from hermes_store.errors import InvalidInput, NotFound
@@ -11,18 +12,29 @@ from hermes_store.errors import InvalidInput, NotFound
 DATABASE_NAME = "state.db"
 
 
+def expanded(path: Path) -> Path:
+    """Return a path with the home folder for a leading ~; InvalidInput if there is none."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise InvalidInput(
+            f"'{path}' cannot be used, because the home folder {path.parts[0]} is unknown. "
+            "Write the path in full."
+        ) from None
+
+
 def default_home() -> Path:
     """Return the folder Hermes uses when HERMES_HOME is not set."""
     local = os.environ.get("LOCALAPPDATA")
     if sys.platform == "win32" and local:
         return Path(local) / "hermes"
-    return Path.home() / ".hermes"
+    return expanded(Path("~")) / ".hermes"
 
 
 def hermes_home() -> Path:
     """Return $HERMES_HOME, or the default home folder."""
     configured = os.environ.get("HERMES_HOME", "").strip()
-    return Path(configured).expanduser() if configured else default_home()
+    return expanded(Path(configured)) if configured else default_home()
 
 
 def database_path(home: Path | None = None) -> Path:
@@ -33,6 +45,16 @@ def database_path(home: Path | None = None) -> Path:
 def sessions_dir(home: Path | None = None) -> Path:
     """Return the folder that holds the JSONL transcripts."""
     return (home or hermes_home()) / "sessions"
+
+
+def own_files(database: Path) -> Iterator[Path]:
+    """Yield the files beside a database that Hermes needs, whether they exist or not."""
+    home = database.parent
+    yield from (home / "config.yaml", home / ".env", sessions_dir(home) / "sessions.json")
+    real = Path(os.path.realpath(database))
+    for file in ("", ".companion", ".vocabulary"):
+        for log in ("", "-wal", "-shm", "-journal"):
+            yield real.with_name(f"{real.name}{file}{log}")
 
 
 def create_folder(folder: Path) -> None:

@@ -280,10 +280,7 @@ def parse(text: str, path: Path) -> Config:
     try:
         document = yaml.compose(text, Loader=yaml.SafeLoader)
     except (yaml.YAMLError, *PARSER_TROUBLE) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "it cannot be parsed"
-        raise ConfigError(f"{path}{where} is not valid YAML: {problem}. Fix that line.") from error
+        raise ConfigError(f"{path}{_yaml_trouble(text, error)}") from error
     if document is None:
         return Config()
     if not isinstance(document, yaml.MappingNode):
@@ -295,3 +292,18 @@ def parse(text: str, path: Path) -> Config:
             for name, kind in get_type_hints(Config).items()
         }
     )
+
+
+def _yaml_trouble(text: str, error: Exception) -> str:
+    """Return the rest of a sentence that begins with the path: where and why it is not YAML."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is not None:
+        problem = getattr(error, "problem", None) or "it cannot be parsed"
+        return f", line {mark.line + 1} is not valid YAML: {problem}. Fix that line."
+    position = getattr(error, "position", None)
+    if position is not None:
+        line = text.count("\n", 0, position) + 1
+        return f", line {line} is not valid YAML: it has a control character. Remove it."
+    if isinstance(error, RecursionError):
+        return " is not valid YAML: brackets are nested too deeply. Remove some of them."
+    return " is not valid YAML: a \\U escape in double quotes stands for no character. Correct it."

@@ -27,7 +27,8 @@ def canonical(identifier: str, home: Path) -> str:
     known: set[str] = set()
     waiting = [first]
     while waiting:
-        name = waiting.pop()
+        # Again, as the agent does: of "++12" and "12 @lid", a part is left the first time.
+        name = bare(waiting.pop())
         if name in known or not _SAFE.fullmatch(name):
             continue
         known.add(name)

@@ -68,6 +68,10 @@ def __getattr__(name: str) -> Any:
         return SessionDB
     if name == "DEFAULT_DB_PATH":  # follows HERMES_HOME, unless a program sets it here
         return paths.database_path()
+    if name == "session_search":  # loads all of search
+        import hermes_store.hermes_state.session_search as tool
+
+        return tool
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 

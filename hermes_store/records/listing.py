@@ -5,7 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from hermes_store.errors import InvalidInput
 from hermes_store.records.relation_to_parent import Edge
+
+NO_LIMIT = 2**62
+"""A page of all rows. With any offset added, it is still a number to SQLite."""
+
+
+def page_bounds(limit: int | str, offset: int | str = 0) -> tuple[int, int]:
+    """Return the limit and the offset of a page: digits count, a negative limit is none."""
+    try:
+        number, start = int(limit), int(offset)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(
+            f"A page cannot have the limit {limit!r} and the offset {offset!r}; pass numbers."
+        ) from None
+    return min(number if number >= 0 else NO_LIMIT, NO_LIMIT), min(max(0, start), NO_LIMIT - 1)
 
 
 class Status(Enum):

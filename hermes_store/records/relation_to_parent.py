@@ -30,9 +30,11 @@ class Edge(Enum):
 def rule(child: str, parent: str, json_text: Callable[[str, str], str]) -> str:
     """Return the SQL for how one row of `sessions` relates to the row of its parent.
 
-    The result is '' for a root (or a missing parent), 'compression', 'branch' or 'agent'. A child
-    that started before its parent ended is a sub-agent. Newer versions mark their sub-agents; the
-    mark '__orphaned__' is a guess that hides real conversations, so it is ignored.
+    The result is '' for a root (or a missing parent), 'compression', 'branch' or 'agent'. In
+    damaged data, a session that is its own parent is a root, and so is the first of two that are
+    each other's, or no list would show them. A child that started before its parent ended is a
+    sub-agent. Newer versions mark their sub-agents; the mark '__orphaned__' is a guess that hides
+    real conversations, so it is ignored.
     `json_text(column, key)` is the engine's SQL for reading text from JSON.
     """
     branched = json_text(f"{child}.model_config", "_branched_from")
@@ -41,6 +43,7 @@ def rule(child: str, parent: str, json_text: Callable[[str, str], str]) -> str:
     return (
         f"CASE WHEN {delegated} <> '__orphaned__' THEN 'agent' "
         f"WHEN {child}.parent_session_id IS NULL OR {parent}.id IS NULL THEN '' "
+        f"WHEN {parent}.parent_session_id = {child}.id AND {child}.id <= {parent}.id THEN '' "
         f"WHEN {branched} IS NOT NULL THEN 'branch' "
         f"WHEN {follows} = 'compression' THEN 'compression' "
         f"WHEN {follows} = 'branched' THEN 'branch' ELSE 'agent' END"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-# C0 and C1 controls except tab and line feed, DEL, and the bidirectional controls that can
-# reorder visible text. Any of these could control a terminal or forge a line.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_UNESCAPED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# C0 and C1 controls except tab and line feed, DEL, the line ends of Unicode, and the bidirectional
+# controls that can reorder visible text. Any of these could control a terminal or forge a line.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_UNESCAPED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_LINE_ENDS = "\u2028\u2029"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CRLF = re.compile("\r\n?")
 _SPACE = re.compile(r"\s+")
@@ -25,6 +26,8 @@ def storable(text: str) -> str:
 
 
 def _visible(match: re.Match[str]) -> str:
+    if match[0] in _LINE_ENDS:
+        return "\n"
     code = ord(match[0])
     if code < 0x20:
         return chr(0x2400 + code)
@@ -36,9 +39,9 @@ def _visible(match: re.Match[str]) -> str:
 def clean(text: str) -> str:
     """Return text that is safe to show: none of it can control a terminal.
 
-    Control characters become visible symbols (ESC is shown as ␛), carriage returns become line
-    ends, bidirectional overrides are removed. Emoji with joiners stay whole. A lone surrogate,
-    which cannot be sent to a terminal, becomes U+FFFD.
+    Control characters become visible symbols (ESC is shown as ␛), carriage returns and Unicode's
+    line and paragraph separators become line ends, bidirectional overrides are removed. Emoji with
+    joiners stay whole. A lone surrogate, which cannot be sent to a terminal, becomes U+FFFD.
     """
     text = storable(text)
     if "\r" in text:
@@ -51,7 +54,7 @@ def clean(text: str) -> str:
 def clean_in_place(text: str) -> str:
     """Return text that is safe to show and in which every character keeps its place."""
     text = storable(text)
-    return _UNSAFE.sub(lambda match: _visible(match) or "\ufffd", text)
+    return _UNSAFE.sub(lambda match: _visible(match).replace("\n", "␊") or "\ufffd", text)
 
 
 def clean_line(text: str) -> str:

@@ -105,6 +105,14 @@ def is_moment(value: Any) -> bool:
     return found is not None and EARLIEST <= found <= LATEST
 
 
+def sorts_by_time(value: Any) -> bool:
+    """Return whether SQL sorts a stored time where it belongs.
+
+    It sorts text, bytes and smaller units than seconds as later than every time in seconds.
+    """
+    return value is None or (isinstance(value, int | float) and value <= LATEST)
+
+
 def optional_moment(value: Any) -> float | None:
     """Return a stored time, None for NULL."""
     return None if value is None else moment(value)

@@ -30,7 +30,7 @@ class MessageSearch:
 
     def messages(
         self,
-        query: str,
+        query: str | None,
         *,
         source_filter: Sequence[str] | None = None,
         exclude_sources: Sequence[str] | None = None,
@@ -42,7 +42,7 @@ class MessageSearch:
         with self._database.read() as tx:
             return search_messages(
                 tx,
-                query,
+                query or "",
                 index=self._index,
                 marks=self._marks,
                 source_filter=source_filter,

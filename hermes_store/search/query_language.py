@@ -298,13 +298,17 @@ class _Parser:
         return Not(node, token.span) if token.negated else node
 
     def _negation(self, token: _Token, depth: int) -> Node | None:
-        following = self._peek()
+        first, ignored_to = token, 0
+        # A loop, because a thousand of them in a row would be too deep to recurse.
+        while (following := self._peek()) is not None and following.kind == "not":
+            ignored_to = token.span.end
+            token = following
+            self._place += 1
+        if ignored_to:
+            self._dangling(first, Span(first.span.start, ignored_to))
         if following is None or following.kind in ("and", "or", ")"):
             self._dangling(token)
             return None
-        if following.kind == "not":
-            self._dangling(token)
-            return self._unary(depth)
         part = self._unary(depth)
         return None if part is None else Not(part, Span(token.span.start, part.span.end))
 
@@ -317,9 +321,9 @@ class _Parser:
             self._notes.append(Diagnostic("The parenthesis is not closed.", token.span))
         return inside
 
-    def _dangling(self, token: _Token) -> None:
+    def _dangling(self, token: _Token, span: Span | None = None) -> None:
         self._notes.append(
-            Diagnostic(f"{token.value} has nothing to join and was ignored.", token.span)
+            Diagnostic(f"{token.value} has nothing to join and was ignored.", span or token.span)
         )
 
 

@@ -13,6 +13,7 @@ from hermes_store.engines.sqlite.fulltext import WORDS
 from hermes_store.engines.sqlite.side_word_index import SideIndex
 from hermes_store.engines.sqlite.tokenizer import tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records.listing import page_bounds
 from hermes_store.records.search import Count, Group, Hit, Order, Relaxation, Request, SearchResult
 from hermes_store.search import grouping, query_language, ranking, relaxation
 from hermes_store.search.cancellation import Stop
@@ -37,6 +38,8 @@ def search(
     marks: MarkSource | None = None,
 ) -> SearchResult:
     """Run a search. Never raises for anything in the text."""
+    limit, offset = page_bounds(request.limit, request.offset)
+    request = replace(request, limit=limit, offset=offset)
     query = query_language.parse(request.text)
     root = query.root
     if request.typing:

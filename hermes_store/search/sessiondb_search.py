@@ -11,6 +11,7 @@ from hermes_store.engines.sqlite.side_word_index import SideIndex
 from hermes_store.engines.sqlite.tokenizer import Tokenize, tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records import message_content as contents
+from hermes_store.records.listing import page_bounds
 from hermes_store.records.search import Hit
 from hermes_store.records.sources import all_spellings
 from hermes_store.search import query_language, ranking
@@ -46,6 +47,7 @@ def search_messages(
     offset: int = 0,
 ) -> list[dict[str, Any]]:
     """Return the best matches with a snippet and one message of context on each side."""
+    limit, offset = page_bounds(limit, offset)
     extra = []
     if source_filter is not None:
         extra.append(_within("s.source", "IN", all_spellings(source_filter)))

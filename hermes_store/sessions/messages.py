@@ -75,7 +75,7 @@ _RECALLED = (
 def _insert(tx: Transaction, session_id: str, message: Mapping[str, Any], moment: float) -> int:
     made = {
         "session_id": session_id,
-        "role": message.get("role") or "unknown",
+        "role": message.get("role", "unknown"),
         "content": contents.encode(message.get("content")),
         "timestamp": moment,
     }

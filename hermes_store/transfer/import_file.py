@@ -24,7 +24,11 @@ Progress = Callable[[int, int], None]
 
 _MAX_KEYS = 50
 MAX_LINE = 256 * 1024 * 1024
-"""The longest line that is read, in bytes; a session is one line, so this is its limit too."""
+"""The longest line that is read, in bytes; a session is one line, so this is its limit too.
+
+Reading a line takes up to ten times its length in memory. A lower limit would keep people from
+importing what they exported.
+"""
 # After this many faulty lines at the beginning, it is not a file to import.
 _PATIENCE = 20
 
@@ -63,7 +67,7 @@ def _recognise(lines: Iterator[Line], name: str) -> tuple[Kind, list[Line]]:
     faults = 0
     for line in lines:
         read.append(line)
-        if not line.text.strip():
+        if not line.text or line.text.isspace():  # strip() would copy the line
             continue
         try:
             found = parse_import.parse(line)
@@ -98,7 +102,7 @@ def _plan_export(lines: Iterable[Line], name: str) -> ImportPlan:
     skipped: list[Imported] = []
     unknown: set[str] = set()
     for line in lines:
-        if not line.text.strip():
+        if not line.text or line.text.isspace():  # strip() would copy the line
             continue
         found: dict[str, Any] = {}
         try:

@@ -207,7 +207,7 @@ def transcript(lines: Iterable[Line], session_id: str) -> Record:
         raise Refused("A transcript must be named <session id>.jsonl; this name has no id.")
     record = Record({"id": storable(session_id), "source": "unknown"}, [])
     for line in lines:
-        if not line.text.strip():
+        if not line.text or line.text.isspace():
             continue
         try:
             _take(record, parse(line), f"Line {line.number}")

@@ -14,20 +14,23 @@ MASK = "[redacted]"
 
 _ADDRESS_START = rf"(?:(?<![\w.%+-])(?!(?<=\\)[bfnrtu])|{AFTER_ESCAPE})(?<!//)"
 _NOT_A_NAME = r"(?!(?:git|hg|svn)@[\w.-]{1,255}[:/]|(?:this|super)@)"
-_NOT_A_HOST = r"(?!v?[0-9]+\.[0-9]|[0-9]x\.)"
+_NOT_A_HOST = r"(?!v?[0-9]+\.[0-9])"
 # Endings of files and units that are no top-level domains.
 _NOT_A_DOMAIN = (
     r"(?!(?:service|socket|timer|target|slice|scope|mount|path|png|jpe?g|svg|gif|webp|avif|js|jsx"
-    r"|mjs|tsx?|json|ya?ml|toml|txt|html?|css|lock|tgz|tar|gz|whl|log|conf)\b)"
+    r"|bmp|ico|icns|tiff?|heic|pdf|psd|imageset|mjs|tsx?|json|ya?ml|toml|txt|html?|css|lock|tgz|tar"
+    r"|gz|whl|log|conf)\b)"
 )
+# Full-width signs are how some keyboards type an address.
+_AT = ("@", "%40", "\uff20", "\ufe6b")
 _ADDRESS = re.compile(
     _ADDRESS_START
     + _NOT_A_NAME
-    + r"[\w.%+-]{1,64}?(?:@|%40)"
+    + rf"[\w.%+-]{{1,64}}?(?:{'|'.join(_AT)})"
     + _NOT_A_HOST
     +
     # Not possessive labels: the last one has to be letters.
-    r"(?:[\w-]{1,63}\.){1,8}?"
+    r"(?:[\w-]{1,63}[.\uff0e]){1,8}?"
     + _NOT_A_DOMAIN
     + r"(?:[^\W\d_]{2,24}|xn--[a-z0-9-]{2,59})"
     # Neither the name of something longer, nor a call, nor a place on another machine.
@@ -49,7 +52,7 @@ _IBAN = re.compile(
 
 def masked(text: str) -> str:
     """Return text with addresses and numbers masked. Takes linear time on any text."""
-    if "@" in text or "%40" in text:
+    if any(sign in text for sign in _AT):
         text = _ADDRESS.sub(MASK, text)
     text = _CARD.sub(_card, text)
     return _IBAN.sub(_iban, text)

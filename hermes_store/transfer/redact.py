@@ -78,13 +78,15 @@ _CURL_USER = re.compile(
     r"(?P<secret>[^\s\"'\\$]{4,}+)"
 )
 
-_PASSWORD = r"passw(?:or)?d|passphrase|passwort|(?<=_)(?:pass|pwd)"
+_PASSWORD = r"passw(?:or)?d|passphrase|passwort|(?<=_)(?:pass|pwd)|(?<=;)pwd"
+# Also the name of the working folder.
+_FOLDER = "pwd"
 _TOKEN = (
     r"token|secret|credential|api[_-]?key|(?<=[_-])(?:pat|dsn)|(?<=_)auth"
     r"|(?:access|secret|private|signing|encryption|auth|master|shared|account)[_-]?key"
 )
 _ASSIGNED = re.compile(
-    rf"(?P<before>(?:(?P<password>{_PASSWORD})|{_TOKEN})"
+    rf"(?P<before>(?:(?P<password>{_PASSWORD})|(?P<folder>{_FOLDER})|{_TOKEN})"
     r"\\?[\"']?\]?[ \t]{0,3}(?P<sign>=>|:=|={1,3}|:)[ \t]{0,3})"
     r"(?:(?P<quote>\\?[\"'`])(?P<quoted>(?:[^\"'`\\\n]|\\[^\"'`\n])++)"
     r"|(?P<bare>[^\s\"'`,;&<>(){}|\\]++))",
@@ -94,7 +96,9 @@ _FLAG = re.compile(
     rf"(?P<before>--(?:[a-z]{{1,20}}-){{0,3}}(?:{_PASSWORD}|{_TOKEN}|pass|pwd)[ ]+)"
     r"(?P<secret>[^\s\"'`<>(){}|\\]++)"
 )
-_NAMED = re.compile(rf"(?:(?P<password>{_PASSWORD})|{_TOKEN})\Z", re.IGNORECASE)
+_NAMED = re.compile(
+    rf"(?:(?P<password>{_PASSWORD})|(?P<folder>{_FOLDER})|{_TOKEN})\Z", re.IGNORECASE
+)
 
 # A text without any of these cannot match the pattern.
 _NAME_HINTS = (
@@ -105,8 +109,8 @@ _BEARER_HINTS = ("bearer", "basic")
 
 _PLACEHOLDER = re.compile(
     r"\$\{?\w+\}?|\$\(.*|%\w+%|<.*|\{.*|\*+|x+|•+|…+|\.+|.*[\[(]"
-    r"|none|null|nil|true|false|str|string|text|bytes|int|required|optional|undefined|empty"
-    r"|your[_-].*|(?:/|~/|\.{1,2}/).*|\d{4}-\d\d-\d\d.*"
+    r"|none|null|nil|true|false|yes|str|string|text|bytes|int|required|optional|undefined|empty"
+    r"|your[_-].*|(?:/|~/|\.{1,2}/|[A-Z]:[/\\]).*|\d{4}-\d\d-\d\d.*"
     # A name in source code rather than a value.
     r"|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[A-Za-z_.]*(?:passw|token|secret|key)[A-Za-z_.]*",
     re.IGNORECASE | re.DOTALL,
@@ -115,6 +119,14 @@ _LETTER = re.compile("[A-Za-z]")
 _DIGIT = re.compile("[0-9]")
 _SIGN = re.compile(r"[!@#$%^&*+=?~]")
 _ENCODED = re.compile(r"[A-Za-z0-9+/=_-]{24,}")
+# Base64 rather than a path: padded, or long, of mixed letters and digits, with few slashes.
+_SLASH_AND_ENCODED = re.compile(
+    r"/[A-Za-z0-9+/]{20,}+={1,2}"
+    r"|(?=.{40})(?=[^A-Z]*+[A-Z])(?=[^a-z]*+[a-z])(?=[^0-9]*+[0-9])"
+    r"/(?:[A-Za-z0-9+]*+/){0,2}+[A-Za-z0-9+]*+"
+)
+# Characters that show nothing, and so can hide a secret from every pattern.
+_INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufeff]")
 
 
 def redact_text(text: str) -> str:
@@ -124,11 +136,23 @@ def redact_text(text: str) -> str:
     """
     for _ in range(_ROUNDS):
         masked = _masked_once(text)
+        if masked == text and not text.isascii():
+            masked = "\n".join(map(_without_invisible, text.split("\n")))
         if masked == text:
             break
         # A mask can expose the name in front of another secret.
         text = masked
     return text
+
+
+def _without_invisible(line: str) -> str:
+    """Return a line masked and without invisible characters if they hide a secret."""
+    visible = line if line.isascii() else _INVISIBLE.sub("", line)
+    if visible == line:
+        return line
+    masked = _masked_once(visible)
+    # Joiners of emoji and of Persian words stay where they hide nothing.
+    return line if masked == visible else masked
 
 
 def _masked_once(text: str) -> str:
@@ -187,7 +211,7 @@ def redact_row(row: Mapping[str, Any]) -> dict[str, Any]:
 def _value(value: Any, name: str) -> Any:
     if isinstance(value, str):
         named = _NAMED.search(name)
-        if named is not None and _is_secret(value, bool(named["password"]), sure=True):
+        if named is not None and _is_named_secret(named, value, sure=True):
             return _mask(value)
         return redact_text(value)
     if isinstance(value, Mapping):
@@ -219,17 +243,22 @@ def _header(match: re.Match[str]) -> str:
 
 
 def _assigned(match: re.Match[str]) -> str:
-    quoted, password = match["quoted"], bool(match["password"])
-    if quoted is not None:
-        secret = _is_secret(quoted, password, sure=True)
-        return match["before"] + match["quote"] + (_mask(quoted) if secret else quoted)
+    value = match["quoted"]
+    equals = match["sign"] != ":"
+    if value is not None:
+        secret = _is_named_secret(match, value, sure=True, quoted=equals)
+        return match["before"] + match["quote"] + (_mask(value) if secret else value)
     value = match["bare"]
     # A colon is often followed by prose: "Password: required". A call is not a value.
-    sure = match["sign"] != ":"
-    secret = match.string[match.end() : match.end() + 1] != "(" and _is_secret(
-        value, password, sure=sure
-    )
+    call = match.string[match.end() : match.end() + 1] == "("
+    secret = not call and _is_named_secret(match, value, sure=equals)
     return match["before"] + (_mask(value) if secret else value)
+
+
+def _is_named_secret(name: re.Match[str], value: str, *, sure: bool, quoted: bool = False) -> bool:
+    if name["folder"]:
+        return not value.startswith("/") and _is_secret(value, True, sure=False)
+    return _is_secret(value, bool(name["password"]), sure=sure, quoted=quoted)
 
 
 def _flag(match: re.Match[str]) -> str:
@@ -237,15 +266,18 @@ def _flag(match: re.Match[str]) -> str:
     return match["before"] + (_mask(value) if _is_secret(value, True, sure=False) else value)
 
 
-def _is_secret(value: str, password: bool, *, sure: bool) -> bool:
-    """Tell whether the value of a telling name is a secret; `sure` if it cannot be prose."""
-    if len(value) < KEPT or MASK in value:
+def _is_secret(value: str, password: bool, *, sure: bool, quoted: bool = False) -> bool:
+    """Tell whether the value of a telling name is a secret; `sure` if it cannot be prose.
+
+    A value that is assigned in quotes, as in a program or a .env file, may have spaces or be short.
+    """
+    if len(value) < (KEPT - 1 if quoted else KEPT) or MASK in value:
         return False
     if len(value) <= _LONGEST_NAME and _PLACEHOLDER.fullmatch(value):
-        return False
+        return bool(_SLASH_AND_ENCODED.fullmatch(value))
     letter, digit = _LETTER.search(value), _DIGIT.search(value)
     if password:
         return sure or bool(letter and (digit or _SIGN.search(value)))
     if _ENCODED.fullmatch(value):
         return True
-    return len(value) >= 8 and bool(letter and digit) and " " not in value
+    return len(value) >= 8 and bool(letter and digit) and (quoted or " " not in value)

@@ -52,9 +52,13 @@ def _prefixed(run: str, prefixes: tuple[str, ...]) -> Form:
 FORMS = (
     # Models
     _dashed(16, "sk-"),
-    _dashed(30, "lsv2_pt_", "lsv2_sk_", "pcsk_", "tvly-"),
-    _keys(30, "hf_", "api_org_", "r8_", "xai-", "gsk_", "pplx-"),
-    _hex(40, "sk_"),
+    _dashed(30, "lsv2_pt_", "lsv2_sk_", "pcsk_", "tvly-", "nvapi-", "wandb_v1_"),
+    _keys(30, "r8_", "xai-", "gsk_", "pplx-"),
+    # Most of these are letters only.
+    _prefixed("[A-Za-z0-9]{30,}", ("hf_", "api_org_")),
+    _keys(20, "fw_"),
+    _hex(40, "sk_", "e2b_"),
+    _hex(32, "fc-"),
     # Code hosts and registries
     _keys(20, "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
     _dashed(20, "github_pat_", "dckr_pat_", "dckr_oat_", "CCIPAT_"),
@@ -65,7 +69,8 @@ FORMS = (
     # Clouds and hosting
     _form(("AKIA", "ASIA", "ABIA", "ACCA"), r"A(?:KI|SI|BI|CC)A[A-Z0-9]{16}(?![A-Za-z0-9])"),
     _dashed(30, "AIza"),
-    _dashed(20, "ya29.", "1//0", "GOCSPX-", "HRKU-", "sb_secret_", "tskey-"),
+    _prefixed(rf"[{_WORD}]{{20,}}", ("GOCSPX-",)),
+    _dashed(20, "ya29.", "1//0", "HRKU-", "sb_secret_", "tskey-"),
     _form("Q~", r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~.-])"),
     _keys(16, "LTAI"),
     _hex(40, "doo_v1_", "dop_v1_", "dor_v1_", "sbp_", "pul-"),

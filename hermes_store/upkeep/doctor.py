@@ -121,7 +121,7 @@ def _counters(tx: Transaction) -> list[Finding]:
         "(SELECT COUNT(*) FROM messages m WHERE m.session_id = s.id)"
     )
     if wrong:
-        text = f"{wrong:,} sessions have more messages than their counters say; lists show too few."
+        text = f"Sessions with more messages than lists show, by a wrong counter: {wrong:,}."
         return [Finding(Health.NOTE, "counters", text)]
     return [Finding(Health.GOOD, "counters", "Message counters are consistent.")]
 
@@ -173,21 +173,21 @@ def _compared(compared: list[Compared]) -> Iterator[Finding]:
         if found:
             shown = ", ".join(each.path.name for each in found[:3]) + (" …" if found[3:] else "")
             mend = f" 'hermes sessions import {found[0].path}' repairs the first."
-            text = f"{len(found):,} transcripts {words}: {shown}."
+            text = f"Transcripts that {words}: {len(found):,} ({shown})."
             text += mend if difference in _IMPORTABLE else ""
             yield Finding(health, "transcripts", text, beside=True)
     if compared and all(each.difference is Difference.NONE for each in compared):
-        text = f"{len(compared):,} transcripts match the database."
+        text = f"Every transcript matches the database; checked: {len(compared):,}."
         yield Finding(Health.GOOD, "transcripts", text, beside=True)
 
 
 def _routes(tx: Transaction, folder: Path) -> Iterator[Finding]:
     lost, whole = transcript_repair.lost_routes(tx, folder)
     if not whole:
-        text = "sessions.json is damaged; the next message to a bot repairs it."
+        text = "sessions.json is damaged. The next message to a bot repairs it, or says what to do."
         yield Finding(Health.NOTE, "routing", text, beside=True)
     if lost:
-        text = f"{lost:,} chats point to missing sessions; their next message starts a new session."
+        text = f"Chats whose session is missing: {lost:,}; the next message starts a new one."
         yield Finding(Health.NOTE, "routing", text, beside=True)
 
 

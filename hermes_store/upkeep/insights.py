@@ -24,8 +24,32 @@ from hermes_store.upkeep.statistics import summed
 
 DAY = 86_400.0
 TOP_TOOLS = 15
-_CACHE = "COALESCE(cache_read_tokens, 0) + COALESCE(cache_write_tokens, 0)"
-_COST = "COALESCE(actual_cost_usd, estimated_cost_usd, 0)"
+_FINITE = "BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308"
+
+
+def _number(value: str) -> str:
+    """Return the SQL for a stored number, also from its digits; 0 for anything else.
+
+    SQL itself would take '12 apples' for 12.
+    """
+    text = f"CAST({value} AS TEXT)"
+    number = f"CAST({text} AS NUMERIC)"
+    return (
+        f"CASE WHEN {value} {_FINITE} THEN {value} "
+        f"WHEN {number} = {text} AND {number} {_FINITE} THEN {number} ELSE 0 END"
+    )
+
+
+_MESSAGES = _number("message_count")
+_CALLS = _number("tool_call_count")
+_INPUT = _number("input_tokens")
+_OUTPUT = _number("output_tokens")
+_CACHE = f"{_number('cache_read_tokens')} + {_number('cache_write_tokens')}"
+_COST = _number("COALESCE(actual_cost_usd, estimated_cost_usd)")
+_SECONDS = (
+    "CASE WHEN typeof(ended_at) IN ('integer', 'real') AND ended_at <= "
+    f"{LATEST} THEN MAX(0, ended_at - started_at) ELSE 0 END"
+)
 
 
 def gather(tx: Transaction, *, days: int = 30, source: str | None = None, now: float) -> Insights:
@@ -35,9 +59,8 @@ def gather(tx: Transaction, *, days: int = 30, source: str | None = None, now: f
     where = f"s.started_at >= ? AND s.started_at < ? AND {condition}"
     values: list[Any] = [now - days * DAY, LATEST, *names]
     totals = tx.one(
-        f"SELECT COUNT(*), TOTAL(message_count), TOTAL(tool_call_count), TOTAL(input_tokens), "
-        f"TOTAL(output_tokens), TOTAL({_CACHE}), TOTAL({_COST}), "
-        f"TOTAL(MAX(0, COALESCE(ended_at, started_at) - started_at)) FROM sessions s WHERE {where}",
+        f"SELECT COUNT(*), TOTAL({_MESSAGES}), TOTAL({_CALLS}), TOTAL({_INPUT}), TOTAL({_OUTPUT}), "
+        f"TOTAL({_CACHE}), TOTAL({_COST}), TOTAL({_SECONDS}) FROM sessions s WHERE {where}",
         values,
     )
     assert totals is not None
@@ -77,9 +100,9 @@ def gather(tx: Transaction, *, days: int = 30, source: str | None = None, now: f
 
 def _models(tx: Transaction, where: str, values: list[Any]) -> tuple[ModelShare, ...]:
     rows = tx.rows(
-        f"SELECT COALESCE(model, 'unknown') AS name, COUNT(*), TOTAL(COALESCE(input_tokens, 0)), "
-        f"TOTAL(COALESCE(output_tokens, 0)), TOTAL({_CACHE}), TOTAL({_COST}) FROM sessions s "
-        f"WHERE {where} GROUP BY name ORDER BY 6 DESC, 3 DESC, name",
+        f"SELECT COALESCE(model, 'unknown') AS name, COUNT(*), TOTAL({_INPUT}), TOTAL({_OUTPUT}), "
+        f"TOTAL({_CACHE}), TOTAL({_COST}) FROM sessions s WHERE {where} "
+        "GROUP BY name ORDER BY 6 DESC, 3 DESC, name",
         values,
     )
     return tuple(
@@ -142,16 +165,16 @@ def _streak(days: set[date]) -> int:
 
 def _notable(tx: Transaction, where: str, values: list[Any]) -> tuple[Notable, ...]:
     kinds = {
-        "longest": "COALESCE(ended_at, started_at) - started_at",
-        "most messages": "message_count",
-        "most tokens": "COALESCE(input_tokens, 0) + COALESCE(output_tokens, 0)",
-        "most tool calls": "tool_call_count",
+        "longest": _SECONDS,
+        "most messages": _MESSAGES,
+        "most tokens": f"{_INPUT} + {_OUTPUT}",
+        "most tool calls": _CALLS,
     }
     found = []
     for kind, measure in kinds.items():
         row = tx.one(
             f"SELECT id, title, {measure} AS value FROM sessions s WHERE {where} "
-            "AND value > 0 AND value < '' ORDER BY value DESC, started_at DESC LIMIT 1",
+            "AND value > 0 ORDER BY value DESC, started_at DESC LIMIT 1",
             values,
         )
         if row is not None:

@@ -244,8 +244,12 @@ def _is_alone(con: apsw.Connection) -> bool:
 
 
 def _recovered(saved: Salvaged) -> str:
-    sessions, messages = saved.rows.get("sessions", 0), saved.rows.get("messages", 0)
-    return f"Recovered {sessions:,} sessions and {messages:,} messages from damaged pages."
+    found = (_count(saved.rows.get(f"{each}s", 0), each) for each in ("session", "message"))
+    return f"Recovered {' and '.join(found)} from damaged pages."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 # -- this program's own additions ------------------------------------------------------------------

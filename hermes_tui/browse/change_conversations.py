@@ -250,7 +250,9 @@ class Changes(Widget):
         target = self._target(sessions)
         if target is not None:
             listed = [entry for entry in sessions.listed() if isinstance(entry, str)]
-            dialog = ExportDialog(target.root_id, [*sessions.selected], listed)
+            dialog = ExportDialog(
+                target.root_id, [*sessions.selected], listed, self.access.database
+            )
             self.app.push_screen(dialog, self._export)
 
     def _export(self, wanted: Export | None) -> None:

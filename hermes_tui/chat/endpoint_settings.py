@@ -17,15 +17,18 @@ from urllib.parse import urlsplit
 
 from hermes_store.config.paths import hermes_home
 from hermes_store.config.settings import Config
+from hermes_store.records.safe_text import clean_line, shorten
 from hermes_tui.chat.errors import NoKey, NotReady
 
 OPENROUTER = "https://openrouter.ai/api/v1"
 OPENAI = "https://api.openai.com/v1"
 _KEYS = {"HERMES_API_KEY": OPENROUTER, "OPENROUTER_API_KEY": OPENROUTER, "OPENAI_API_KEY": OPENAI}
 _ENV_FILE = ".env"
+_NO_HOST = re.compile(r"""[\s<>"'`{}|\\^]""")
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 # Local servers need no key, but the client requires one.
 _NO_KEY_NEEDED = "not-needed"
+_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +95,22 @@ def _filled_in(setting: str, text: str, environment: Mapping[str, str]) -> str:
     return _VARIABLE.sub(lambda found: environment[found[1]], text).strip()
 
 
+def not_an_address(address: str) -> NotReady:
+    """Return the error for a model.base_url that no server can have."""
+    shown = clean_line(shorten(address, _SHOWN))
+    return NotReady(
+        f"model.base_url is '{shown}', which is not a server address. Use one such as {OPENAI}."
+    )
+
+
 def _checked(address: str) -> str:
-    trouble = f"model.base_url is '{address}', which is not a server address"
     try:
         parts = urlsplit(address)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         usable = False
-    if not usable:
-        raise NotReady(f"{trouble}. Use one such as {OPENAI}.")
+    if not usable or not address.isprintable() or _NO_HOST.search(parts.hostname or ""):
+        raise not_an_address(address)
     return address.rstrip("/")
 
 

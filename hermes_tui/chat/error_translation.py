@@ -42,7 +42,7 @@ def translated(error: openai.OpenAIError, endpoint: Endpoint, model: str) -> Cha
     if isinstance(error, openai.APITimeoutError):
         return timed_out(endpoint)
     if isinstance(error, openai.APIConnectionError):
-        return _connection(error, endpoint)
+        return unreachable(error.__cause__ or error, endpoint)
     words = _words(error, endpoint)
     if isinstance(error, openai.APIStatusError):
         waiting = _retry_after(error.response.headers)
@@ -65,9 +65,8 @@ def timed_out(endpoint: Endpoint, seconds: float | None = None) -> errors.TimedO
     )
 
 
-def _connection(error: openai.APIConnectionError, endpoint: Endpoint) -> ChatError:
+def unreachable(cause: BaseException, endpoint: Endpoint) -> ChatError:
     """Tell a failed connection from a broken one, by the name of the cause."""
-    cause = error.__cause__ or error
     reason = _shown(str(cause), endpoint) or type(cause).__name__
     if type(cause).__name__ == "DecodingError":
         return garbled(endpoint)

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from hermes_store.records.safe_text import clean, storable
-from hermes_tui.chat.endpoint_settings import Endpoint, endpoint, environment
-from hermes_tui.chat.error_translation import garbled, timed_out, translated
+from hermes_tui.chat.endpoint_settings import Endpoint, endpoint, environment, not_an_address
+from hermes_tui.chat.error_translation import garbled, timed_out, translated, unreachable
 from hermes_tui.chat.errors import (
     BadAnswer,
     ChatError,
@@ -261,20 +261,13 @@ class Provider:
         import openai
 
         where = self.endpoint
-        client = openai.AsyncOpenAI(
-            api_key=where.key,
-            base_url=where.base_url,
-            timeout=openai.Timeout(where.timeout, connect=min(CONNECT_SECONDS, where.timeout)),
-            max_retries=0,
-            http_client=openai.DefaultAsyncHttpxClient(
-                event_hooks={"request": [_only_to(where.base_url)]}
-            ),
-        )
-        async with client:
+        async with _made(where) as client:
             try:
                 yield client
             except openai.OpenAIError as error:
                 raise translated(error, where, model) from error
+            except ConnectionError as error:
+                raise unreachable(error, where) from error
 
     async def _pieces(self, opened: Any) -> AsyncIterator[Any]:
         """Yield the pieces of a stream; raise BadAnswer for one that cannot be parsed."""
@@ -299,6 +292,26 @@ class Provider:
             f"{self.endpoint.place} sent {clean(kind)} instead of an answer. Check model.base_url "
             "in config.yaml; it often ends in /v1."
         )
+
+
+def _made(where: Endpoint) -> openai.AsyncOpenAI:
+    import openai
+
+    try:
+        return openai.AsyncOpenAI(
+            api_key=where.key,
+            base_url=where.base_url,
+            timeout=openai.Timeout(where.timeout, connect=min(CONNECT_SECONDS, where.timeout)),
+            max_retries=0,
+            http_client=openai.DefaultAsyncHttpxClient(
+                event_hooks={"request": [_only_to(where.base_url)]}
+            ),
+        )
+    except Exception as error:
+        # Known by its name, because versions of the client differ in where it comes from.
+        if type(error).__name__ != "InvalidURL":
+            raise
+        raise not_an_address(where.base_url) from error
 
 
 def _only_to(base_url: str) -> Callable[[Any], Coroutine[Any, Any, None]]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from textual.message import Message
 from textual.widget import Widget
 
+from hermes_store.errors import StoreError
 from hermes_store.records.session import Session
 from hermes_store.store import Store
 from hermes_tui.chat.conversation_queue import ConversationQueue
 from hermes_tui.chat.turn_loop import Conversation
+from hermes_tui.presentation.export_target import refuse_own_file, suggested_name, typed_path
 from hermes_tui.presentation.numbers import plural
 from hermes_tui.store_access import Access, Answer, Failed, Stopped
 from hermes_tui.widgets.notice import Notice
@@ -125,7 +126,12 @@ class Commands(Widget):
         if session_id is None:
             self.post_message(Notice("There is nothing to export yet."))
             return
-        path = Path(name or f"{session_id}.md").expanduser()
+        try:
+            path = typed_path(name or suggested_name(session_id, ".md"))
+            refuse_own_file(path, self.access.database)
+        except StoreError as error:
+            self.post_message(Notice(str(error), error=True))
+            return
         fmt = {".md": "markdown", ".html": "html"}.get(path.suffix.lower(), "jsonl")
 
         def write(store: Store, stopped: Stopped) -> str:

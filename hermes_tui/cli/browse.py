@@ -11,9 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hermes_store.errors import InvalidInput, StoreError
+from hermes_store.errors import StoreError
 from hermes_tui.cli.common.builtin_chat import conversation_maker, demo_maker, uses_builtin
 from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.number_options import check_number
 from hermes_tui.cli.common.open_screen import opening_for, show
 from hermes_tui.cli.common.output import complain
 
@@ -43,8 +44,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    if options.limit < 0:
-        raise InvalidInput(f"--limit must be 0 or more, not {options.limit}.")
+    check_number("--limit", options.limit, least=0)
     if not options.demo:
         return _browse(options, context)
     from hermes_tui.demo.sample_sessions import create

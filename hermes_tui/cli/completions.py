@@ -167,22 +167,28 @@ def _preamble(shell: str) -> str:
     return _COMMON[shell] + "".join(_EACH[shell].replace("KIND", kind) for kind in KINDS)
 
 
-# Bash inserts a candidate verbatim, so it must be quoted unless a quotation has begun.
+# Bash inserts a candidate verbatim, so it must be quoted. In a word that begins with a quotation
+# mark only values are offered in which nothing can end the quotation or be evaluated inside it;
+# inside other quotations, none.
 _COMMON = {
     "bash": r"""
 _hermes_offer() {
-  local word="$2" quoted='' value
+  local word="$2" unsafe='' value
   case "$word" in
-    [\"\']*) quoted=yes word="${word:1}" ;;
-    *) word="${word//\\/}" ;;
+    \"*) unsafe='\\"$`!' word="${word:1}" ;;
+    \'*) unsafe=\' word="${word:1}" ;;
+    *)
+      [[ "${word//\\?/}" != *[\"\']* ]] || return 0
+      word="${word//\\/}"
+      ;;
   esac
   while IFS= read -r value; do
     if [[ "$value" != "$word"* ]]; then
       continue
-    elif [ -n "$quoted" ]; then
-      printf '%s\n' "$value"
-    else
+    elif [ -z "$unsafe" ]; then
       printf '%q\n' "$value"
+    elif [[ "$value" != *[$unsafe]* ]]; then
+      printf '%s\n' "$value"
     fi
   done < <(hermes-sessions completions --values "$1" 2>/dev/null </dev/null)
 }

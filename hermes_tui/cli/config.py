@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_store.config.settings import (
     AGENT_KEYS,
@@ -17,6 +17,9 @@ from hermes_store.config.settings import (
 )
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import strong
+
+if TYPE_CHECKING:
+    import yaml
 
 _SURE = 0.8
 
@@ -95,10 +98,10 @@ def misspelt(text: str) -> list[tuple[str, int, str]]:
     known = known_keys()
     sections = {key.split(".")[0] for key in known}
     suspects = []
-    for name, node in document.value:
+    for name, node in _named(document):
         line = name.start_mark.line + 1
         if name.value in sections and isinstance(node, yaml.MappingNode):
-            for key, _ in node.value:
+            for key, _ in _named(node):
                 full = f"{name.value}.{key.value}"
                 near = difflib.get_close_matches(full, known, n=1, cutoff=_SURE)
                 if near and full not in known and full not in AGENT_KEYS:
@@ -108,3 +111,10 @@ def misspelt(text: str) -> list[tuple[str, int, str]]:
             if near:
                 suspects.append((name.value, line, near[0]))
     return suspects
+
+
+def _named(section: yaml.MappingNode) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
+    """Return the pairs of a section whose key is a name, and not a list as in `? [a, b]`."""
+    import yaml
+
+    return [pair for pair in section.value if isinstance(pair[0], yaml.ScalarNode)]

@@ -10,6 +10,7 @@ from hermes_store.records.sources import known_name
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import complain
 from hermes_tui.cli.common.progress import ProgressLine
+from hermes_tui.presentation.export_target import refuse_own_file
 from hermes_tui.presentation.numbers import plural
 
 _INTERRUPTED = 130
@@ -52,6 +53,8 @@ def run(options: argparse.Namespace, context: Context) -> int:
 
 def _export(options: argparse.Namespace, context: Context) -> int:
     wanted = options.format or _BY_ENDING.get(Path(options.file).suffix.lower(), "jsonl")
+    if options.file != "-":
+        refuse_own_file(Path(options.file), context.database)
     with context.store() as store, ProgressLine() as line:
 
         def progress(done: int, total: int) -> None:

@@ -52,7 +52,8 @@ def run(options: argparse.Namespace, context: Context) -> int:
 def _print(context: Context, report: ImportReport) -> None:
     for each in report.sessions:
         if each.note:
-            complain(f"line {each.line}: {plain(each.note)}")
+            named = f"{plain(each.session_id)}: " if each.session_id else ""
+            complain(f"{named}{plain(each.note)}")
     if report.unknown_keys:
         complain(f"Unknown keys were ignored: {', '.join(report.unknown_keys)}.")
     counts = [

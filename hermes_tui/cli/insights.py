@@ -6,14 +6,16 @@ import argparse
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from hermes_store.errors import DatabaseMissing, InvalidInput
+from hermes_store.errors import DatabaseMissing
 from hermes_store.records.sources import describe as source_names
 from hermes_store.records.sources import known_name
 from hermes_store.records.statistics import WEEKDAYS, Insights
 from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.number_options import check_number
 from hermes_tui.cli.common.output import dim, strong
 from hermes_tui.presentation.charts import bar, sparkline
 from hermes_tui.presentation.fit_text import fit, plain
+from hermes_tui.presentation.numbers import plural
 from hermes_tui.presentation.times import duration
 
 
@@ -24,8 +26,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    if options.days < 1:
-        raise InvalidInput(f"--days must be at least 1, not {options.days}.")
+    check_number("--days", options.days, least=1)
     try:
         with context.store() as store:
             found = store.upkeep.insights(
@@ -41,7 +42,9 @@ def run(options: argparse.Namespace, context: Context) -> int:
         context.printer.data("insights", **asdict(found), total_tokens=found.total_tokens)
     elif not found.sessions:
         source = f" (source: {plain(options.source)})" if options.source else ""
-        context.printer.line(f"No sessions found in the last {options.days} days{source}.")
+        context.printer.line(
+            f"No sessions found in the last {plural(options.days, 'day')}{source}."
+        )
     else:
         _print(context, found)
     return 0
@@ -50,7 +53,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
 def _print(context: Context, found: Insights) -> None:
     line = context.printer.line
     source = f", {source_names(found.source).label}" if found.source else ""
-    line(strong(f"Last {found.days} days{source}"))
+    line(strong(f"Last {plural(found.days, 'day')}{source}"))
     line(f"  sessions {found.sessions:,} · messages {found.messages:,} "
          f"({found.user_messages:,} yours) · tool calls {found.tool_calls:,}")  # fmt: skip
     line(f"  tokens {found.total_tokens:,} ({found.input_tokens:,} in, {found.output_tokens:,} "
@@ -82,7 +85,7 @@ def _models(context: Context, found: Insights) -> None:
         name = fit(plain(model.model.rsplit("/", 1)[-1]), 24)
         context.printer.line(
             f"  {name} {bar(tokens / top if top else 0)} {tokens:>12,} tokens "
-            f"${model.cost_usd:>8,.2f}  {model.sessions} sessions"
+            f"${model.cost_usd:>8,.2f}  {plural(model.sessions, 'session')}"
         )
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from hermes_store.config import paths
-from hermes_store.errors import DatabaseMissing, InvalidInput
+from hermes_store.errors import DatabaseMissing
 from hermes_store.records.listing import Filter
 from hermes_store.records.sources import describe as source_names
 from hermes_store.records.sources import known_name
 from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.number_options import check_number
 from hermes_tui.cli.common.output import Column
 from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.times import age
@@ -47,8 +48,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    if options.limit < 0:
-        raise InvalidInput(f"--limit must be 0 or more, not {options.limit}.")
+    check_number("--limit", options.limit, least=0)
     if options.all_profiles:
         rows = _of_all_profiles(options, context)
     else:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from hermes_store.config import paths
 from hermes_store.errors import BadFile, InvalidInput, StoreError, TitleError
+from hermes_store.records.safe_text import shorten
 from hermes_store.version import __version__
 from hermes_tui.cli import verb_table
 from hermes_tui.cli.common import context as surroundings
@@ -24,6 +25,7 @@ from hermes_tui.cli.verb_table import EXAMPLES, VERBS
 from hermes_tui.crash_log import BUG, write_crash_log
 
 DONE, REFUSED, USAGE, INTERRUPTED = 0, 1, 2, 130
+_SHOWN = 100
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -41,18 +43,28 @@ def run(arguments: Sequence[str]) -> int:
         complain("Interrupted. Finished changes are kept; nothing was left half done.")
         return INTERRUPTED
     except OSError as error:
-        if not isinstance(error, BrokenPipeError):
-            complain(f"Cannot write the output: {error.strerror}.")
-            _forget_output()
+        if error.filename is not None:
+            path = shorten(str(error.filename), _SHOWN)
+            complain(f"{path} cannot be used: {error.strerror}. Check the path.")
             return REFUSED
-        # The reader of a pipe such as `| head` has closed it.
         _forget_output()
-        return DONE
+        if isinstance(error, BrokenPipeError):  # `| head` has closed the pipe
+            return DONE
+        complain(f"Cannot write the output: {error.strerror or error}.")
+        return REFUSED
     # The last resort: a traceback would quote stored text, and help nobody at a prompt.
     except Exception as error:
-        path = write_crash_log(error, paths.hermes_home())
-        complain(f"{BUG} Details are in {path}." if path is not None else BUG)
+        log = write_crash_log(error, _home())
+        complain(f"{BUG} Details are in {log}." if log is not None else BUG)
         return REFUSED
+
+
+def _home() -> Path | None:
+    """Return the home folder; None if it is unknown."""
+    try:
+        return paths.hermes_home()
+    except InvalidInput:
+        return None
 
 
 def _forget_output() -> None:

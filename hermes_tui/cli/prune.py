@@ -10,6 +10,7 @@ from hermes_store.errors import DatabaseMissing, InvalidInput
 from hermes_store.records.prune import PruneFilter, PrunePlan
 from hermes_store.records.sources import known_name
 from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.number_options import check_number
 from hermes_tui.cli.common.output import Column, confirm, dim
 from hermes_tui.cli.common.progress import ProgressLine
 from hermes_tui.presentation.fit_text import plain
@@ -54,7 +55,9 @@ def days(text: str) -> float:
     found = _AGE.fullmatch(text.strip().lower())
     if found is None:
         raise InvalidInput(f"'{text}' is not an age for --older-than; try 30, 30d, 12h, 8w or 6mo.")
-    return float(found[1]) * _DAYS[found[2] or "d"]
+    age = float(found[1]) * _DAYS[found[2] or "d"]
+    check_number("--older-than", age, least=0)
+    return age
 
 
 def chosen(options: argparse.Namespace) -> PruneFilter:
@@ -62,6 +65,8 @@ def chosen(options: argparse.Namespace) -> PruneFilter:
 
     Any condition except the source replaces the default age.
     """
+    check_number("--min-messages", options.min_messages, least=0)
+    check_number("--max-messages", options.max_messages, least=0)
     older_than = days(options.older_than) if options.older_than else None
     named = (options.title, options.model, options.where, options.min_messages)
     if older_than is None and options.max_messages is None and not any(named):
@@ -81,9 +86,10 @@ def chosen(options: argparse.Namespace) -> PruneFilter:
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
+    wanted = chosen(options)
     try:
         with context.store() as store:
-            plan = store.upkeep.plan_prune(chosen(options), context.now)
+            plan = store.upkeep.plan_prune(wanted, context.now)
     except DatabaseMissing:
         context.printer.line("Nothing to prune: there is no database yet.")
         return 0
@@ -131,8 +137,14 @@ def _preview(context: Context, plan: PrunePlan) -> None:
     )
     if plan.conversations > SHOWN:
         context.printer.line(f"… and {plan.conversations - SHOWN:,} more")
+    _print_spared(context, plan)
+
+
+def _print_spared(context: Context, plan: PrunePlan) -> None:
     for remark in plan.spared[:SHOWN]:
-        context.printer.line(dim(f"kept: {plain(remark.text)}"))
+        context.printer.line(dim(f"kept {plain(remark.session_id)}: {plain(remark.text)}"))
+    if len(plan.spared) > SHOWN:
+        context.printer.line(dim(f"kept {len(plan.spared) - SHOWN:,} more"))
 
 
 def _report(
@@ -153,12 +165,11 @@ def _report(
     elif gone is not None:
         back = "" if options.permanently else " Restore with 'hermes sessions restore --last'."
         space = " Free the disk space with 'hermes sessions optimize'."
-        printer.line(f"Pruned {gone} session(s).{back}{space}")
+        printer.line(f"Pruned {plural(gone, 'session')}.{back}{space}")
     elif plan.rows:
         _preview(context, plan)
         printer.line(f"Would prune {_summary(plan)}. Nothing was changed.")
     else:
         printer.line("Nothing to prune.")
-        for remark in plan.spared[:SHOWN]:
-            printer.line(dim(f"kept: {plain(remark.text)}"))
+        _print_spared(context, plan)
     return 0

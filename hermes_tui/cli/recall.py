@@ -7,10 +7,11 @@ import shutil
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from hermes_store.errors import ConfigError, InvalidInput
+from hermes_store.errors import ConfigError
 from hermes_store.records.recall import Recalled, RecalledSession
 from hermes_store.records.safe_text import clean
 from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.number_options import check_number
 from hermes_tui.cli.common.output import complain, dim, strong
 from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import plural
@@ -38,8 +39,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    if options.limit < 1:
-        raise InvalidInput(f"--limit must be at least 1, not {options.limit}.")
+    check_number("--limit", options.limit, least=1)
     summarise = None if options.raw else _summariser(context)
     with context.store() as store:
         found = store.recall.about(

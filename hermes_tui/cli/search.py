@@ -11,6 +11,7 @@ from hermes_store.records.listing import ListRow
 from hermes_store.records.search import Hit, Order, Request, SearchResult, Snippet
 from hermes_store.search import query_language
 from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.number_options import check_number
 from hermes_tui.cli.common.output import Part, complain, dim, match, strong
 from hermes_tui.cli.list import profile_contexts
 from hermes_tui.presentation.fit_text import flat, plain
@@ -37,8 +38,8 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    if options.limit < 1:
-        raise InvalidInput(f"--limit must be at least 1, not {options.limit}.")
+    check_number("--limit", options.limit, least=1)
+    check_number("--seconds", options.seconds, least=0)
     text = " ".join(options.query)
     if query_language.parse(text).root is None:
         raise InvalidInput(f"'{text}' has no words to search for. Quote punctuation: '\"(\"'.")

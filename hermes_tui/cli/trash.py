@@ -8,6 +8,7 @@ from hermes_store.errors import DatabaseMissing
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import Column, complain, confirm
 from hermes_tui.cli.common.progress import ProgressLine
+from hermes_tui.cli.prune import days
 from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import byte_size, plural
 from hermes_tui.presentation.times import age
@@ -15,7 +16,9 @@ from hermes_tui.presentation.times import age
 
 def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", choices=("list", "empty"), default="list")
-    parser.add_argument("--older-than", type=float, metavar="DAYS", help="with empty: only older")
+    parser.add_argument(
+        "--older-than", metavar="AGE", help="with empty: only what is older, such as 30d or 8w"
+    )
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
     parser.epilog = (
         "examples:\n  hermes sessions trash\n  hermes sessions trash empty --older-than 30"
@@ -72,19 +75,21 @@ def _list(context: Context) -> int:
 
 
 def _empty(options: argparse.Namespace, context: Context) -> int:
+    older_than = days(options.older_than) if options.older_than is not None else None
     with context.store(read_only=False) as store:
         batches = store.trash.list()
         if not batches:
             context.printer.line("The trash is empty.")
             return 0
-        older = f" older than {options.older_than:g} days" if options.older_than else ""
+        unit = "day" if older_than == 1 else "days"
+        older = f" older than {older_than:g} {unit}" if older_than else ""
         sessions = sum(batch.sessions for batch in batches)
         question = f"Permanently delete the trash{older} ({plural(sessions, 'session')})?"
         if not options.yes and not confirm(question):
             context.printer.line("Cancelled.")
             return 1
         with ProgressLine() as progress:
-            gone = store.trash.empty(options.older_than, progress=progress)
+            gone = store.trash.empty(older_than, progress=progress)
     if context.printer.as_json:
         context.printer.data(
             "emptied",

@@ -10,6 +10,7 @@ from hermes_store.records.session import Lineage, LineageNode
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import Part, dim, strong
 from hermes_tui.presentation.fit_text import plain
+from hermes_tui.presentation.numbers import plural
 from hermes_tui.presentation.times import local_time
 
 _NAMES = {
@@ -89,5 +90,6 @@ def _line(lineage: Lineage, node: LineageNode) -> tuple[Part, ...]:
         marks.append("← this one")
     if session.id == lineage.tip_id and lineage.tip_id != lineage.root.session.id:
         marks.append("◆ newest")
-    facts = f"{session.id}  {local_time(session.started_at)}  {session.message_count} messages"
+    number = plural(session.message_count, "message")
+    facts = f"{session.id}  {local_time(session.started_at)}  {number}"
     return kind, strong(name), "  ", dim(facts), f"  {' '.join(marks)}"

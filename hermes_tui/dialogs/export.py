@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,10 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Input, RadioSet
 
+from hermes_store.errors import StoreError
+from hermes_store.records.safe_text import clean_line
 from hermes_tui.dialogs.base import Dialog
+from hermes_tui.presentation.export_target import refuse_own_file, suggested_name, typed_path
 from hermes_tui.presentation.numbers import plural
 from hermes_tui.widgets.checkboxes import Option, Tick
 from hermes_tui.widgets.plain_text import PlainText
@@ -36,8 +40,11 @@ class ExportDialog(Dialog[Export]):
 
     title_text = "Export"
 
-    def __init__(self, current: str, selected: Sequence[str], listed: Sequence[str]) -> None:
+    def __init__(
+        self, current: str, selected: Sequence[str], listed: Sequence[str], database: Path
+    ) -> None:
         super().__init__()
+        self._database = database
         self._extents = {"this": (current,), "selected": tuple(selected), "listed": tuple(listed)}
         self._current = current
         self._typed = False
@@ -74,7 +81,7 @@ class ExportDialog(Dialog[Export]):
 
     def _default(self, extent: str = "this", fmt: str = "jsonl") -> str:
         stem = self._current if extent == "this" else "hermes-sessions"
-        return str(Path.cwd() / f"{stem}{ENDINGS[fmt]}")
+        return str(Path.cwd() / suggested_name(stem, ENDINGS[fmt]))
 
     def on_radio_set_changed(self) -> None:
         """Suggest a matching file name, unless the user typed one."""
@@ -91,16 +98,33 @@ class ExportDialog(Dialog[Export]):
         self._advise()
 
     def _advise(self) -> None:
-        path = Path(self.query_one("#path", Input).value).expanduser()
         advice = Content("")
-        if path.is_dir():
-            advice = Content.styled("This is a folder; add a file name.", "$error")
-        elif path.exists():
+        trouble = self._trouble()
+        if trouble:
+            advice = Content.styled(clean_line(trouble), "$error")
+        elif self._path().exists():
             advice = Content.styled("This file exists and will be replaced.", "$warning")
-        elif not path.parent.is_dir():
-            advice = Content.styled("This folder does not exist.", "$error")
         self.query_one("#advice", PlainText).update(advice)
-        self.query_one("#ok", Button).disabled = path.is_dir() or not path.parent.is_dir()
+        self.query_one("#ok", Button).disabled = bool(trouble)
+
+    def _path(self) -> Path:
+        return typed_path(self.query_one("#path", Input).value)
+
+    def _trouble(self) -> str:
+        """Return why the file cannot be written, "" if nothing is known to prevent it."""
+        try:
+            path = self._path()
+            if path.is_dir():
+                return "This is a folder; add a file name."
+            if not path.parent.is_dir():
+                return "This folder does not exist."
+            refuse_own_file(path, self._database)
+            place = path if path.exists() else path.parent
+            return "" if os.access(place, os.W_OK) else "You may not write there."
+        except StoreError as error:
+            return str(error)
+        except OSError as error:
+            return f"This path cannot be used: {error.strerror}."
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -110,7 +134,7 @@ class ExportDialog(Dialog[Export]):
     def confirm(self, button: str) -> None:
         self.dismiss(
             Export(
-                Path(self.query_one("#path", Input).value).expanduser(),
+                self._path(),
                 self._chosen("format"),
                 self._extents[self._chosen("extent")],
                 self.query_one("#redact", Tick).value,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import isfinite
 
 from textual.containers import Grid
 from textual.content import Content
@@ -107,6 +108,8 @@ class PruneDialog(Dialog[PrunePlan]):
             messages = int(most) if most else None
         except ValueError:
             raise InvalidInput("Days and messages must be numbers, or empty for any.") from None
+        if days is not None and not isfinite(days):
+            raise InvalidInput("Days and messages must be numbers, or empty for any.")
         if (days or 0) < 0 or (messages or 0) < 0:
             raise InvalidInput("Days and messages cannot be negative.")
         return PruneFilter(

@@ -65,5 +65,5 @@ def short_path(path: Path) -> str:
     """Return a path with the home folder as ~."""
     try:
         return f"~/{path.expanduser().relative_to(Path.home())}"
-    except ValueError:
+    except (ValueError, RuntimeError):  # elsewhere, or no home folder is known
         return str(path)

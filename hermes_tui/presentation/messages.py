@@ -21,6 +21,7 @@ from hermes_store.records.message import SUMMARY_MARK, Message
 from hermes_store.records.safe_text import clean, local_day
 from hermes_store.records.transcript import Segment as Session
 from hermes_tui.presentation.fit_text import fit, plain
+from hermes_tui.presentation.times import UNKNOWN, is_known
 
 if TYPE_CHECKING:
     from hermes_store.records.search import Spans
@@ -70,14 +71,16 @@ def lay_out(message: Message, look: Look, before: Session | None = None) -> list
 
 
 def _name(name: str, style: str, message: Message, look: Look) -> Strip:
-    when = f"{local_day(message.timestamp):%d %b %H:%M}"
+    moment = message.timestamp
+    when = f"{local_day(moment):%d %b %H:%M}" if is_known(moment) else UNKNOWN
     gap = max(1, look.width - cell_len(name) - len(when) - 1)
     return _strip([(name, style), (" " * gap, ""), (when, "dim")], look)
 
 
 def _seam(segment: Session, look: Look) -> Strip:
     name = plain(segment.title or segment.session_id)
-    when = f"{local_day(segment.started_at):%d %b %Y}"
+    moment = segment.started_at
+    when = f"{local_day(moment):%d %b %Y}" if is_known(moment) else UNKNOWN
     return _strip([(fit(f"── {name} · continued after compression · {when} ", look.width - 1),
                     "note")], look)  # fmt: skip
 

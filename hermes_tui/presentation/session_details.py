@@ -15,6 +15,7 @@ from hermes_store.records.trash import Weight
 from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.lineage_lines import EDGE_NAMES
 from hermes_tui.presentation.numbers import byte_size, plural
+from hermes_tui.presentation.times import UNKNOWN, is_known
 
 Part = tuple[str, str] | str
 
@@ -79,7 +80,7 @@ def info(row: ListRow, sessions: Sequence[Session], weight: Weight, files: int) 
 
 
 def _moment(moment: float) -> str:
-    return f"{local_day(moment):%a %d %b %Y %H:%M}"
+    return f"{local_day(moment):%a %d %b %Y %H:%M}" if is_known(moment) else UNKNOWN
 
 
 def _tokens(sessions: Sequence[Session]) -> str:

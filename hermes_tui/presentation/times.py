@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from hermes_store.records.safe_text import local_day
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 WEEK = 7 * DAY
+UNKNOWN = "?"
+
+
+def is_known(moment: float | None) -> TypeGuard[float]:
+    """Return whether a stored time is one; Hermes is younger than 1970."""
+    return moment is not None and moment > 0
 
 
 def age(moment: float | None, now: float, *, short: bool = False, dates: bool = False) -> str:
@@ -13,8 +21,8 @@ def age(moment: float | None, now: float, *, short: bool = False, dates: bool = 
 
     With `short`: 5m, 1d, 12 Mar. With `dates`, anything older than a week is a full date.
     """
-    if not moment:
-        return "?"
+    if not is_known(moment):
+        return UNKNOWN
     ago = now - moment
     if ago < MINUTE:
         return "now" if short else "just now"
@@ -34,7 +42,7 @@ def age(moment: float | None, now: float, *, short: bool = False, dates: bool = 
 
 def local_time(moment: float | None) -> str:
     """Return a moment as local date and time."""
-    return "–" if not moment else f"{local_day(moment):%Y-%m-%d %H:%M}"
+    return f"{local_day(moment):%Y-%m-%d %H:%M}" if is_known(moment) else "–"
 
 
 def duration(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -166,6 +167,15 @@ def test_servers_nearby_need_no_key(url: str) -> None:
 def test_no_address_of_a_server(url: str) -> None:
     with pytest.raises(NotReady, match=r"model\.base_url is"):
         _resolved(f"model: {{default: m, base_url: '{url}'}}", OPENAI_API_KEY="k")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://exa mple/", "http://a\x01b/", "http://a/\x02", "http://a\nb/", "http://a<b>/"]
+)
+def test_an_address_with_characters_that_none_has(url: str) -> None:
+    with pytest.raises(NotReady, match=r"model\.base_url is") as caught:
+        _resolved(f"model: {{default: m, base_url: {json.dumps(url)}}}", OPENAI_API_KEY="k")
+    assert str(caught.value).isprintable()
 
 
 def test_no_model() -> None:

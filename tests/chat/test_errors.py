@@ -15,6 +15,7 @@ from hermes_tui.chat.provider import (
     BadAnswer,
     ChatError,
     NotAuthorised,
+    NotReady,
     Provider,
     RateLimited,
     ServerTrouble,
@@ -68,6 +69,12 @@ CASES: list[tuple[Behaviour, type[ChatError], str, int]] = [
     (refuses(503, "Overloaded"), ServerTrouble, "Overloaded", 3),
     (hangs_up, Dropped, "broke off", 3),
     (speaks_gibberish, BadAnswer, "broke off", 3),
+    (
+        refuses(307, "Elsewhere", Location="http://elsewhere.invalid/v1"),
+        Unreachable,
+        "sends requests on to elsewhere.invalid, which model.base_url does not name",
+        3,
+    ),
     (shows_a_page, BadAnswer, "sent text/html instead of an answer", 1),
     (sends(b"\xff\xfe\xff\n\n"), BadAnswer, "sent an invalid answer", 1),
     (sends(b"data: {not json\n\n"), BadAnswer, "sent an invalid answer", 1),
@@ -168,6 +175,14 @@ def test_nobody_there(nobody: int) -> None:
     with pytest.raises(Unreachable, match=f"127.0.0.1:{nobody} cannot be reached"):
         provider.stream([], on_delta=lambda _: None, cancelled=lambda: False)
     with pytest.raises(Unreachable):
+        provider.complete([])
+
+
+def test_an_address_that_the_client_refuses() -> None:
+    provider = Provider(endpoint_at("http://☃.invalid/v1"))
+    with pytest.raises(NotReady, match=r"model\.base_url is 'http://☃\.invalid/v1'"):
+        provider.stream([], on_delta=lambda _: None, cancelled=lambda: False)
+    with pytest.raises(NotReady):
         provider.complete([])
 
 

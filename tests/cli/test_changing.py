@@ -76,7 +76,7 @@ def test_prune_shows_before_it_acts(full_home: Path) -> None:
     plan = hermes(full_home, "sessions", "prune", "--source", "cron", "--dry-run", "--json").json()
     assert plan["sessions"] in ([JOB], [])
     done = hermes(full_home, "sessions", "prune", "--where", "source:cron", "--yes")
-    assert done.code == 0 and "Pruned 1 session(s)." in done.out
+    assert done.code == 0 and "Pruned 1 session." in done.out
     assert _ids(full_home) == before - {JOB}
     assert hermes(full_home, "sessions", "restore").code == 0
     assert _ids(full_home) == before
@@ -145,3 +145,65 @@ def test_doctor_finds_and_mends_damage(full_home: Path) -> None:
     assert hermes(full_home, "sessions", "doctor", "--repair").code == 0
     assert hermes(full_home, "sessions", "doctor").code == 0
     assert [p.name for p in full_home.glob("state.db.damaged-*") if p.name[-3:].isdigit()]
+
+
+@pytest.mark.parametrize("age", ["-5", "nan", "inf", "1e400", "", "9" * 23])
+def test_the_trash_is_not_emptied_for_an_age_that_is_none(full_home: Path, age: str) -> None:
+    assert hermes(full_home, "sessions", "delete", JOB, "-y").code == 0
+    done = hermes(full_home, "sessions", "trash", "empty", f"--older-than={age}", "--yes")
+    assert done.code == 2 and "--older-than" in done.err
+    assert len(hermes(full_home, "sessions", "trash", "--json").json()["batches"]) == 1
+
+
+def test_the_trash_is_emptied_of_what_is_old_enough(full_home: Path) -> None:
+    assert hermes(full_home, "sessions", "delete", JOB, "-y").code == 0
+    empty = ("sessions", "trash", "empty", "--yes", "--json", "--older-than")
+    assert hermes(full_home, *empty, "1h").json()["sessions"] == 0
+    assert hermes(full_home, *empty, "0").json()["sessions"] == 1
+
+
+def test_prune_names_what_it_keeps(full_home: Path) -> None:
+    with SessionDB(full_home / "state.db") as db, db.store.database.write() as tx:
+        tx.run("UPDATE sessions SET started_at = -1e300, ended_at = 1 WHERE id = ?", (JOB,))
+        tx.run("UPDATE messages SET timestamp = -1e300 WHERE session_id = ?", (JOB,))
+    done = hermes(full_home, "sessions", "prune", "--where", "source:cron", "--dry-run")
+    assert f"kept {JOB}: Its time of activity is not a valid time" in done.out
+
+
+OWN = (
+    "config.yaml", ".env", "sessions/sessions.json", "sessions/20250304_143022_aaaa.jsonl",
+    "state.db", "state.db-wal", "state.db.companion", "state.db.vocabulary",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("way", ["plain", "symbolic link", "detour"])
+def test_an_export_replaces_no_file_of_the_store(full_home: Path, name: str, way: str) -> None:
+    target = full_home / name
+    target.parent.mkdir(exist_ok=True)
+    if not name.startswith("state.db"):
+        target.write_text("# mine\n")
+    before = target.read_bytes() if target.exists() else None
+    given = target
+    if way == "symbolic link":
+        given = full_home / "link.jsonl"
+        given.symlink_to(target)
+    elif way == "detour":
+        given = full_home / ".." / full_home.name / name
+    done = hermes(full_home, "sessions", "export", str(given))
+    assert done.code == 1 and "Choose another file." in done.err
+    assert (target.read_bytes() if target.exists() else None) == before
+
+
+def test_import_names_the_session_and_each_line_once(full_home: Path, tmp_path: Path) -> None:
+    export = tmp_path / "some.jsonl"
+    export.write_text('{"id": "good", "messages": [], "started_at": 1}\n{"id": "bad"}\nno\n')
+    said = hermes(full_home, "sessions", "import", str(export)).err.splitlines()
+    assert said[0] == "hermes: bad: Line 2 has no list of messages."
+    assert said[1].startswith("hermes: Line 3 is not JSON")
+    transcript = tmp_path / "talk.jsonl"
+    transcript.write_text(
+        '{"role": "user", "content": "a", "timestamp": 1}\n{"content": "b", "timestamp": 2}\n'
+    )
+    said = hermes(full_home, "sessions", "import", str(transcript)).err.splitlines()
+    assert said == ["hermes: talk: Line 2 has no role."]

@@ -21,6 +21,16 @@ COMMANDS = Path(sys.executable).parent
 
 PROJECT, QUOTED = "20260101_120000_aaaa", "20260101_120001_bbbb"
 
+HOSTILE = (
+    "a $(touch ran)",
+    "a `touch ran`",
+    'a"; touch ran; "',
+    "a'; touch ran; '",
+    "a \\$(touch ran)",
+    "a !! b",
+    "a * b",
+)
+
 # Calls the function that is registered for a command, as bash does when Tab is pressed.
 PRESS_TAB = r"""
 source "$1"; shift
@@ -150,6 +160,50 @@ def test_bash_offers_nothing_wrong_where_there_is_no_database(
     # Without the command itself there are no values, but still verbs and flags.
     assert _run(*press, "show", "", home=tmp_path, path="/usr/bin:/bin") == []
     assert _run(*press, "unp", home=tmp_path, path="/usr/bin:/bin") == ["unpin"]
+
+
+@pytest.mark.parametrize(
+    ("quote", "some"),
+    [
+        ("", {*HOSTILE, "my project"}),
+        ('"', {"my project", "a'; touch ran; '"}),
+        ("'", {"my project", "a $(touch ran)", 'a"; touch ran; "', "a !! b"}),
+    ],
+)
+def test_bash_never_evaluates_what_it_offers(
+    quote: str, some: set[str], home: Path, scripts: dict[str, Path]
+) -> None:
+    with SessionDB(home / "state.db") as db:
+        for number, title in enumerate(HOSTILE):
+            db.create_session(f"hostile{number}", "cli")
+            db.append_message(f"hostile{number}", "user", "hello")
+            db.set_session_title(f"hostile{number}", title)
+    press = ("bash", "--norc", "-c", PRESS_TAB, "bash", scripts["bash"], "hermes-sessions", "show")
+    offered = _run(*press, quote, home=home)
+    # The rest of the line, as it would run after Enter.
+    read = "".join(f"printf '%s\\n' {quote}{each}{quote}\n" for each in offered)
+    found = _run("bash", "--norc", "-c", read, home=home)
+    assert some <= set(found) <= {*HOSTILE, "my project", "it's $HOME", *_ids(home)}
+    assert not (home / "ran").exists()
+    # An interactive bash replaces this within double quotes, and nothing there can prevent it.
+    assert quote != '"' or not any("!" in each for each in offered)
+
+
+@pytest.mark.parametrize("word", ['a"', "a'", 'a" $(', "$'a", '"a""', "'a''", "'a'\""])
+def test_bash_offers_nothing_inside_a_quotation_within_a_word(
+    word: str, home: Path, scripts: dict[str, Path]
+) -> None:
+    with SessionDB(home / "state.db") as db:
+        db.create_session("hostile", "cli")
+        db.append_message("hostile", "user", "hello")
+        db.set_session_title("hostile", f"{word} $(touch ran)")
+    press = ("bash", "--norc", "-c", PRESS_TAB, "bash", scripts["bash"], "hermes-sessions", "show")
+    assert _run(*press, word, home=home) == []
+
+
+def _ids(home: Path) -> list[str]:
+    with SessionDB(home / "state.db") as db:
+        return [each["id"] for each in db.list_sessions_rich(limit=100)]
 
 
 @pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish on this machine")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from hermes_tui.cli.verb_table import VERBS
 from tests.cli.command import hermes
+
+BIG = "9" * 23
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -33,12 +36,26 @@ def test_a_misspelt_verb_gets_a_hint(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("sessions", "list", "--limit", "-1"), "--limit must be 0 or more"),
+        (("sessions", "list", "--limit", "-1"), "--limit must be at least 0"),
         (("sessions", "list", "--limit", "x"), "invalid int value"),
         (("sessions", "search", "x", "--limit", "0"), "at least 1"),
         (("sessions", "insights", "--days", "0"), "at least 1"),
         (("sessions", "list", "--db", "a.db", "--home", "b"), "leave out --home"),
         (("-r",), "-r needs a session"),
+        (("sessions", "search", "x", "--limit", BIG), "--limit must be at most"),
+        (("sessions", "search", "x", "--seconds", "nan"), "--seconds must be a number"),
+        (("sessions", "search", "x", "--seconds", "-1"), "--seconds must be at least 0"),
+        (("sessions", "list", "--limit", BIG), "--limit must be at most"),
+        (("sessions", "browse", "--limit", BIG), "--limit must be at most"),
+        (("sessions", "recall", "x", "--limit", BIG), "--limit must be at most"),
+        (("insights", "--days", BIG), "--days must be at most"),
+        (("sessions", "prune", "--older-than", BIG), "--older-than must be at most"),
+        (("sessions", "prune", "--min-messages", "-1"), "--min-messages must be at least 0"),
+        (("sessions", "prune", "--max-messages", BIG), "--max-messages must be at most"),
+        (("sessions", "list", "--db", "~nosuch/x"), "home folder ~nosuch is unknown"),
+        (("sessions", "list", "--home", "~nosuch/x"), "home folder ~nosuch is unknown"),
+        (("-r", "x", "--home", "~nosuch/x"), "home folder ~nosuch is unknown"),
+        (("chat", "--home", "~nosuch/x"), "home folder ~nosuch is unknown"),
     ],
 )
 def test_wrong_values_are_usage_errors(
@@ -106,3 +123,58 @@ def test_profiles_are_listed_together(full_home: Path) -> None:
     found = hermes(full_home, "sessions", "search", "failures", "--all-profiles").out
     assert "work: " in found and "default: " in found
     assert "quarterly" in hermes(full_home, "sessions", "list", "--profile", "work").out
+
+
+@pytest.mark.parametrize("arguments", [("sessions", "list"), ("chat",), ("-c",)])
+def test_a_home_of_nobody_is_named(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    done = hermes(tmp_path, *arguments, more={"HERMES_HOME": "~nosuch"})
+    assert done.code == 2 and "home folder ~nosuch is unknown" in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_a_database_that_is_named_needs_no_home(full_home: Path) -> None:
+    chosen = ("--db", str(full_home / "state.db"))
+    done = hermes(full_home, "sessions", "list", *chosen, more={"HERMES_HOME": "~nosuch"})
+    assert done.code == 0 and "my project" in done.out
+
+
+def test_a_name_that_is_too_long_is_not_called_output(tmp_path: Path) -> None:
+    long = str(tmp_path / ("x" * 400))
+    for done in (
+        hermes(tmp_path, "sessions", "list", more={"HERMES_HOME": long}),
+        hermes(tmp_path, "sessions", "import", long),
+    ):
+        assert done.code == 1 and "cannot be used: File name too long." in done.err
+        assert "output" not in done.err and len(done.err) < 300
+
+
+def test_a_key_of_config_that_is_a_list_is_nobodys(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("? [a, b]\n: c\nsessions:\n  ? [d]\n  : e\n  auto_prun: true\n")
+    done = hermes(tmp_path, "sessions", "config", "check")
+    assert (done.code, done.err) == (1, "") and "unknown key sessions.auto_prun" in done.out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: 1\nb: \x07\n", "line 2 is not valid YAML: it has a control character."),
+        ("a: " + "[" * 2_000, "nested too deeply"),
+        ('a: "\\UFFFFFFFF"', "escape in double quotes stands for no character"),
+        ("a: 1\nb: c: d\n", "line 2 is not valid YAML"),
+    ],
+)
+def test_what_is_wrong_with_config_can_be_found(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "config.yaml").write_text(text)
+    done = hermes(tmp_path, "sessions", "config", "check")
+    assert done.code == 1 and said in done.err
+    assert ("that line" in done.err) <= ("line 2" in done.err)
+
+
+@pytest.mark.parametrize("address", ["http://exa mple/", "http://a\x01b/", "http://a<b>/"])
+def test_an_address_that_is_none_is_named(full_home: Path, address: str) -> None:
+    config = {"model": {"default": "some", "base_url": address}}
+    (full_home / "config.yaml").write_text(json.dumps(config))
+    done = hermes(full_home, "chat", "-q", "hello", more={"HERMES_API_KEY": "secret"})
+    assert done.code == 1 and "model.base_url is 'http://" in done.err
+    assert "not a server address" in done.err

@@ -151,7 +151,7 @@ class PlainList:
         parent = self.by_id.get(child.parent or "")
         if config.get("_delegate_from", "__orphaned__") != "__orphaned__":
             return "agent"
-        if parent is None:
+        if parent is None or (parent.parent == child.id and child.id <= parent.id):
             return ""
         if "_branched_from" in config:
             return "branch"

@@ -11,6 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Button, Input
 
+from hermes_store import SessionDB
 from hermes_store.records.listing import Hidden, View
 from hermes_store.store import Store
 from hermes_tui.dialogs.delete import DeleteDialog
@@ -284,7 +285,7 @@ def test_prune_takes_what_it_showed(sample: Path) -> None:
         assert all("docker" in title.lower() for title in batch.titles[:1])
 
 
-@pytest.mark.parametrize("days", ["abc", "-1"])
+@pytest.mark.parametrize("days", ["abc", "-1", "nan", "inf"])
 def test_prune_explains_a_wrong_filter(sample: Path, days: str) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "f2")
@@ -332,20 +333,56 @@ def test_export_of_what_is_listed(three: Path, tmp_path: Path) -> None:
 
 
 def test_export_warns_before_it_replaces(three: Path, tmp_path: Path) -> None:
+    (tmp_path / "old.jsonl").write_text("old")
+
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "tab", "e")
         field = pilot.app.screen.query_one("#path", Input)
         for value, sentence, refused in (
-            (str(three), "will be replaced", False),
+            (str(tmp_path / "old.jsonl"), "will be replaced", False),
             (str(tmp_path), "is a folder", True),
             (str(tmp_path / "no" / "such.jsonl"), "folder does not exist", True),
+            ("~nosuch", "home folder ~nosuch is unknown", True),
+            (str(tmp_path / ("x" * 400)), "cannot be used: File name too long", True),
+            (str(three), "a file that Hermes needs", True),
+            (str(three.parent / "config.yaml"), "a file that Hermes needs", True),
         ):
             field.value = value
             await press(pilot)
-            assert sentence in shown(pilot)
+            assert sentence in text_of(pilot.app.screen.query_one("#advice"))
             assert pilot.app.screen.query_one("#ok", Button).disabled is refused
 
     drive(make_app(three), script)
+
+
+@pytest.mark.parametrize(
+    ("session_id", "name"),
+    [
+        ("/etc/x", "etc-x.jsonl"),
+        ("../../x", "x.jsonl"),
+        ("..", "session.jsonl"),
+        ("~r", "r.jsonl"),
+        ("x" * 400, "x" * 100 + ".jsonl"),
+        ("agent:main:telegram", "agent-main-telegram.jsonl"),
+    ],
+)
+def test_export_suggests_a_plain_name_in_the_current_folder(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, session_id: str, name: str
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with SessionDB(path) as db:
+        db.create_session(session_id, "cli")
+        db.append_message(session_id, "user", "hello")
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, "tab", "e")
+        assert pilot.app.screen.query_one("#path", Input).value == str(tmp_path / "here" / name)
+        await click(pilot, "#ok")
+
+    drive(make_app(path), script)
+    [line] = (tmp_path / "here" / name).read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["id"] == session_id
 
 
 # -- marks, searches ---------------------------------------------------------------------------

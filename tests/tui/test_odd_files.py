@@ -14,13 +14,15 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from hermes_store.engines.sqlite.sidecar_database import path_for
+from hermes_store.store import Store
 from hermes_tui.app import HermesApp
 from hermes_tui.start_options import State
 from tests import odd_files
 from tests.cli.test_odd_values import ODD
 from tests.odd_files import ESCAPES, START, WORD
 from tests.support import raw
-from tests.tui.running import drive, main, make_app, page, press, said, settle, shown
+from tests.tui import stock
+from tests.tui.running import drive, main, make_app, page, press, said, settle, shown, text_of
 from tests.tui.talking import chat_app, say, screen
 
 ACTS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -168,3 +170,18 @@ def test_a_start_in_milliseconds(tmp_path: Path) -> None:
     app = make_app(path, clock=START + 5_000)
     drive(app, script)
     assert app.crash_log is None and not list(path.parent.rglob("*crash*"))
+
+
+@pytest.mark.parametrize("moment", [0.0, -1.0, -1e300, float("-inf")])
+def test_a_time_that_is_none_is_unknown_in_list_and_info(path: Path, moment: float) -> None:
+    stock.several(path, "odd")
+    with Store(path) as store, store.database.write() as tx:
+        tx.run("UPDATE sessions SET started_at = ?", (moment,))
+        tx.run("UPDATE messages SET timestamp = ?", (moment,))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        assert "1970" not in shown(pilot) and "Jan" not in shown(pilot)
+        info = text_of(main(pilot).reading.info)
+        assert re.search(r"Started +\?\n", info) and re.search(r"Last active +\?\n", info)
+
+    drive(make_app(path, state=State(tab="info")), script)

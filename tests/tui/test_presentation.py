@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -10,7 +11,7 @@ from hermes_tui.browse.completion import VALUES, completed
 from hermes_tui.presentation import messages
 from hermes_tui.presentation.fit_text import fit
 from hermes_tui.presentation.styled_line import cut, width_of
-from hermes_tui.presentation.times import age
+from hermes_tui.presentation.times import age, local_time
 
 TEXTS = st.text(
     st.one_of(
@@ -119,3 +120,9 @@ def test_ages_in_words() -> None:
     ):
         assert age(now - ago, now) == long
         assert age(now - ago, now, short=True) == short
+
+
+@pytest.mark.parametrize("moment", [None, 0.0, -1.0, -1e300, float("-inf")])
+def test_a_time_that_is_none_is_unknown(moment: float | None) -> None:
+    assert age(moment, 1_790_000_000.0, dates=True) == "?"
+    assert local_time(moment) == "–"

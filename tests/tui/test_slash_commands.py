@@ -182,3 +182,20 @@ def test_exporting(path: Path, server: DemoServer, tmp_path: Path) -> None:
 
     drive(chat_app(path, server, OLD), script)
     assert "Where do quokkas live?" in target.read_text()
+
+
+def test_exporting_where_it_cannot_go(path: Path, server: DemoServer) -> None:
+    old_chat(path)
+    (path.parent / "config.yaml").write_text("# mine")
+
+    async def script(pilot: Pilot[Any]) -> None:
+        for target, sentence in (
+            ("a\0b.md", "cannot contain a null character"),
+            ("~nosuch/notes.md", "home folder ~nosuch is unknown"),
+            (str(path.parent / "config.yaml"), "a file that Hermes needs"),
+        ):
+            await say(pilot, f"/export {target}")
+            assert sentence in note(pilot)
+
+    drive(chat_app(path, server, OLD), script)
+    assert (path.parent / "config.yaml").read_text() == "# mine"

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_store import errors
+from hermes_store.config.paths import expanded
 
 _ROLLBACK_MAGIC = bytes.fromhex("d9d505f920a163d7")
 
 
 def real_path(path: Path | str) -> Path:
     """Return the absolute path with every symbolic link resolved."""
-    return Path(os.path.realpath(Path(path).expanduser()))
+    return Path(os.path.realpath(expanded(Path(path))))
 
 
 def beside(path: Path, ending: str) -> Path:

@@ -15,7 +15,7 @@ from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.side_word_index import SideIndex
 from hermes_store.errors import InvalidInput, StoreError
 from hermes_store.records.recall import Recalled, RecalledSession
-from hermes_store.records.safe_text import clean
+from hermes_store.records.safe_text import clean, shorten
 from hermes_store.records.sources import all_spellings
 from hermes_store.search.recall.conversations import Seeker, whole_lineage
 from hermes_store.search.recall.question import understood
@@ -52,7 +52,8 @@ def recall(
     """
     wanted = understood(question)
     if wanted is None:
-        raise InvalidInput(f"'{clean(question)}' has nothing to search for. Use a word or two.")
+        shown = shorten(clean(question), 60)
+        raise InvalidInput(f"'{shown}' has nothing to search for. Use a word or two.")
     if limit < 1 or characters < 1:
         raise InvalidInput("Ask for at least one conversation and one character.")
     roles = role_filter.split(",") if isinstance(role_filter, str) else role_filter or ()

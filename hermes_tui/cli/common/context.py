@@ -65,14 +65,17 @@ def from_options(options: argparse.Namespace) -> Context:
     database: Path | None = getattr(options, "db", None)
     if database is not None and (home is not None or profile is not None):
         raise InvalidInput("--db already names the database; leave out --home and --profile.")
-    base = (home or paths.hermes_home()).expanduser()
-    if profile is not None:
-        base = paths.profile_home(profile, base)
     if database is not None:
-        base = database.expanduser().parent
+        database = paths.expanded(database)
+        base = database.parent
+    else:
+        base = paths.expanded(home) if home is not None else paths.hermes_home()
+        if profile is not None:
+            base = paths.profile_home(profile, base)
+        database = paths.database_path(base)
     return Context(
         home=base,
-        database=database.expanduser() if database is not None else paths.database_path(base),
+        database=database,
         printer=Printer(as_json=getattr(options, "json", False)),
         now=time.time(),
     )

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from hermes_store.records.recap import Recap, RecapEntry
 from hermes_store.records.safe_text import clean
+from hermes_tui.presentation.numbers import plural
 
 GOLD, GREEN, BORDER, SPOKEN = "#DAA520", "#8FBC8F", "#8B8682", "#FFF8DC"
 
@@ -24,7 +25,7 @@ def panel(recap: Recap) -> Panel:
     said.add_column(overflow="fold")
     for entry in recap.entries:
         said.add_row(*_cells(entry))
-    earlier = Text(f"  ... {recap.earlier} earlier messages ...", style="dim italic")
+    earlier = Text(f"  ... {plural(recap.earlier, 'earlier message')} ...", style="dim italic")
     return Panel(
         Group(earlier, said) if recap.earlier else said,
         title="Previous Conversation",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.records.listing import Filter
+from hermes_store.errors import InvalidInput
+from hermes_store.records.listing import Filter, View
 from hermes_store.records.relation_to_parent import Edge
 from tests.support import LONG_AGO, add, add_chain
 
@@ -70,6 +72,79 @@ def test_rows_have_every_column_and_two_more(three: SessionDB) -> None:
     assert (row["preview"], row["last_active"]) == ("from b", LONG_AGO + 999)
     (recent,) = three.search_sessions("slack")
     assert recent.keys() - session.keys() == {"last_active"}
+
+
+Pages = Callable[[SessionDB, int, int], list[str]]
+
+EVERY_LIST: dict[str, Pages] = {
+    "by start": lambda db, limit, offset: _ids(db.list_sessions_rich(limit=limit, offset=offset)),
+    "by start, one source": lambda db, limit, offset: _ids(
+        db.list_sessions_rich("cli", limit=limit, offset=offset)
+    ),
+    "by activity": lambda db, limit, offset: _ids(
+        db.list_sessions_rich(limit=limit, offset=offset, order_by_last_active=True)
+    ),
+    "by activity, with children": lambda db, limit, offset: _ids(
+        db.list_sessions_rich(
+            limit=limit, offset=offset, order_by_last_active=True, include_children=True
+        )
+    ),
+    "recent": lambda db, limit, offset: _ids(db.search_sessions(limit=limit, offset=offset)),
+    "conversations": lambda db, limit, offset: [
+        each.root_id for each in db.store.lists.conversations(limit=limit, offset=offset)
+    ],
+}
+WITH_CHILDREN = ("by activity, with children", "recent")
+
+
+@pytest.mark.parametrize("side_table", [True, False])
+def test_odd_times_come_where_they_belong_and_no_times_last(
+    db: SessionDB, path: Path, side_table: bool
+) -> None:
+    times = {
+        "milliseconds": (LONG_AGO + 60) * 1e3,
+        "text": "soon",
+        "newest": LONG_AGO + 70,
+        "microseconds": (LONG_AGO + 40) * 1e6,
+        "bytes": b"later",
+        "digits": str(LONG_AGO + 45).encode(),
+        "sure": LONG_AGO + 50,
+        "oldest": LONG_AGO + 10,
+    }
+    known = ["newest", "milliseconds", "sure", "digits", "microseconds", "oldest"]
+    for name, stored in times.items():
+        add(db, name, "hello")
+        with db._db.write() as tx:
+            tx.run("UPDATE sessions SET started_at = ? WHERE id = ?", (stored, name))
+            tx.run("UPDATE messages SET timestamp = ? WHERE session_id = ?", (stored, name))
+            if not side_table:
+                tx.run("DROP TRIGGER IF EXISTS session_activity_say")
+    with SessionDB(path, read_only=True) as reader:
+        assert reader.store.capabilities().activity is side_table
+        for name, page in EVERY_LIST.items():
+            whole = page(reader, -1, 0)
+            assert whole[:6] == known, name
+            assert set(whole[6:]) == {"text", "bytes"}, name
+            paged = [each for offset in range(0, 10, 2) for each in page(reader, 2, offset)]
+            assert paged == whole, name
+        lists = reader.store.lists
+        assert lists.recent_ids()[:6] == known
+        assert lists.recent_ids(limit=3) == known[:3]
+        assert _ids(lists.as_dictionaries(limit=3)) == known[:3]
+        assert list(lists.entries(View(), now=LONG_AGO))[:6] == known
+
+
+@pytest.mark.parametrize("name", EVERY_LIST)
+def test_limits_are_read_as_sqlite_reads_them(three: SessionDB, name: str) -> None:
+    page: Callable[[SessionDB, Any, Any], list[str]] = EVERY_LIST[name]
+    whole = page(three, 20, 0)
+    assert len(whole) == (2 if "source" in name else 3)
+    for limit, offset in ((-1, 0), (20, -1), (2**70, 0), ("20", "0"), (-1, -1)):
+        assert page(three, limit, offset) == whole
+    assert page(three, "1", "1") == whole[1:2]
+    assert page(three, 2**70, 2**70) == []
+    with pytest.raises(InvalidInput, match="limit 'many'"):
+        page(three, "many", 0)
 
 
 def test_a_session_without_messages_was_active_when_it_began(db: SessionDB) -> None:
@@ -160,6 +235,14 @@ def test_conversations_add_up_their_segments(db: SessionDB) -> None:
     assert db.store.lists.conversations(Filter(source="sms")) == []
 
 
+def test_a_count_that_is_no_number_is_none(db: SessionDB) -> None:
+    add(db, "a", "hello")
+    with db._db.write() as tx:
+        tx.run("UPDATE sessions SET message_count = '12 apples'")
+    (found,) = db.store.lists.conversations()
+    assert found.message_count == found.tip.message_count == 0
+
+
 def test_reader_without_the_side_table_gives_the_same_lists(db: SessionDB, path: Path) -> None:
     add_chain(db, ["a", "b", "c"])
     add(db, "agent", "w", parent="b", at=LONG_AGO + 110, source="cron")
@@ -184,6 +267,28 @@ def test_reader_without_the_side_table_gives_the_same_lists(db: SessionDB, path:
     with SessionDB(path, read_only=True) as reader:
         assert not reader.store.capabilities().activity
         assert lists(reader) == fast
+
+
+@pytest.mark.parametrize("side_table", [True, False])
+@pytest.mark.parametrize("compressed", [True, False])
+def test_sessions_that_are_their_own_ancestors_are_listed(
+    db: SessionDB, path: Path, side_table: bool, compressed: bool
+) -> None:
+    for name in ("alone", "first", "second", "free"):
+        reason = "compression" if compressed else "user_exit"
+        add(db, name, "hello", ended=LONG_AGO, reason=reason)
+    with db._db.write() as tx:
+        for name, parent in (("alone", "alone"), ("first", "second"), ("second", "first")):
+            tx.run("UPDATE sessions SET parent_session_id = ? WHERE id = ?", (parent, name))
+        if not side_table:
+            tx.run("DROP TRIGGER session_activity_say")
+    with SessionDB(path, read_only=True) as reader:
+        for list_name, page in EVERY_LIST.items():
+            roots = {"alone", "second" if compressed and "by" in list_name else "first", "free"}
+            every = {"alone", "first", "second", "free"}
+            found = set(page(reader, 20, 0))
+            assert found == (every if list_name in WITH_CHILDREN else roots), list_name
+        assert set(reader.store.lists.entries(View(), now=LONG_AGO)) == {"alone", "first", "free"}
 
 
 def test_sources_are_named_once(db: SessionDB) -> None:

@@ -38,7 +38,7 @@ def test_all_is_well(path: Path, talk: Routed) -> None:
     (found,) = transcripts(path)
     assert (found.health, found.explanation) == (
         Health.GOOD,
-        "1 transcripts match the database.",
+        "Every transcript matches the database; checked: 1.",
     )
 
 
@@ -99,7 +99,7 @@ def test_a_transcript_without_a_session(
     db.delete_session(talk.session_id)
     orphan, route = transcripts(path)
     assert "belong to sessions that are not in the database" in orphan.explanation
-    assert "1 chats point to missing sessions" in route.explanation
+    assert "Chats whose session is missing: 1" in route.explanation
     db.store.transfer.import_file(router.transcripts.path(talk.session_id))
     assert [each.health for each in transcripts(path)] == [Health.GOOD]
     assert len(db.store.messages.of(talk.session_id)) == 3

@@ -26,6 +26,18 @@ def test_all_names_are_there() -> None:
         _ = hermes_state.no_such_name
 
 
+def test_the_tool_needs_no_import_of_its_own() -> None:
+    script = (
+        "import sys, hermes_store.hermes_state as state\n"
+        "assert 'hermes_store.search' not in sys.modules\n"
+        "print(state.session_search.NAME)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "session_search\n"
+
+
 def test_the_default_path_follows_the_home(home: Path) -> None:
     assert home / "state.db" == hermes_state.DEFAULT_DB_PATH
     with hermes_store.SessionDB() as db:

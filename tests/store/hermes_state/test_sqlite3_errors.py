@@ -155,6 +155,14 @@ def test_refused_titles_stay_value_errors(db: SessionDB) -> None:
         db.sanitize_title("x" * 101)
 
 
+def test_arguments_that_are_not_valid_are_value_errors(db: SessionDB) -> None:
+    db.create_session("a", "cli")
+    with pytest.raises(ValueError, match="not a valid timestamp") as caught:
+        db.append_message("a", "user", "hello", timestamp=float("nan"))
+    assert isinstance(caught.value, errors.InvalidInput)
+    assert not isinstance(caught.value, sqlite3.Error)
+
+
 def test_the_store_itself_raises_only_its_own(db: SessionDB) -> None:
     with pytest.raises(errors.SessionNotFound) as caught:
         db.store.messages.append("nobody", {"role": "user"})

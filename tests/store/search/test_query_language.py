@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_store import Store
+from hermes_store.errors import InvalidInput
 from hermes_store.records.search import Order, Request, Severity
 from hermes_store.search import query_language
 from hermes_store.search.query_language import parse
 from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text
 from tests.fuzzing import thorough
 from tests.store.search import corpus
+from tests.support import LONG_AGO
 
 PIECES = (
     '"', "'", "(", ")", "-", "*", ":", " ", "AND", "OR", "NOT", "NEAR", "+", "^", "{", "}", "\0",
@@ -119,6 +122,7 @@ def test_a_text_means(text: str) -> None:
         ("one OR OR two", "or(one, two)", "OR has nothing to join", "OR"),
         ("one NOT", "one", "NOT has nothing to join", "NOT"),
         ("NOT NOT one", "not(one)", "NOT has nothing to join", "NOT"),
+        ("NOT NOT NOT one", "not(one)", "NOT has nothing to join", "NOT NOT"),
         ('one "two', "and(one, 'two')", "The quote is not closed", '"two'),
         ("(one two", "and(one, two)", "The parenthesis is not closed", "("),
         ("one ... two", "and(one, two)", "'...' was ignored", "..."),
@@ -222,6 +226,10 @@ LONG = {
     "brackets": "(" * 500 + "a" + ")" * 500,
     "deep groups": "a (b OR " * 60 + "c" + ")" * 60,
     "deep groups and negations": "a (b OR c -d -e NOT " * 60 + "f" + ")" * 60,
+    "negations in a row": "NOT " * 900 + "a",
+    "negations of groups in a row": "-( NOT " * 500 + "a",
+    "negations of nothing": "NOT " * 900,
+    "thousands of brackets": "(" * 2_000 + "a" + ")" * 1_990,
     "negations": " ".join(f"-w{n}" for n in range(63)) + " the",
     "negated groups": "the " + " ".join(f"NOT (w{n}" for n in range(40)) + ")" * 40,
     "prefixes": " OR ".join(f'"w {n}"*' for n in range(64)),
@@ -238,3 +246,6 @@ LONG = {
 def test_long_and_deep_queries_can_be_searched_for(filled: Store, name: str) -> None:
     for grouped in (False, True):
         assert not filled.search.run(Request(LONG[name], grouped=grouped, limit=5)).partial
+    filled.search.messages(LONG[name])
+    with suppress(InvalidInput):  # there is nothing to ask about
+        filled.recall.about(LONG[name], now=LONG_AGO)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hermes_store import SessionDB
+from hermes_store.records.search import Order, Request
 from hermes_store.sessions import messages
 from tests.support import LONG_AGO, add
 
@@ -186,6 +188,27 @@ def test_limit_and_offset_page_through_all_hits(talk: SessionDB) -> None:
     pages = [talk.search_messages("target", limit=1, offset=at) for at in range(5)]
     assert [[row["id"] for row in page] for page in pages] == [[each] for each in whole] + [[]]
     assert talk.search_messages("target", limit=0) == []
+
+
+def test_limits_are_read_as_sqlite_reads_them(talk: SessionDB) -> None:
+    whole = talk.search_messages("target")
+    wanted: list[tuple[Any, Any]] = [(-1, 0), (20, -1), (2**70, 0), ("20", "0"), (-1, -1)]
+    for limit, offset in wanted:
+        assert talk.search_messages("target", limit=limit, offset=offset) == whole
+    assert talk.search_messages("target", limit=-1, offset=3) == whole[3:]
+    assert talk.search_messages("target", limit=2**70, offset=2**70) == []
+    for grouped in (False, True):
+        for order in Order:
+            request = Request("target", limit=20, order=order, grouped=grouped)
+            found = talk.store.search.run(request)
+            assert found.hits
+            for limit, offset in wanted:
+                same = replace(request, limit=limit, offset=offset)
+                assert talk.store.search.run(same) == found
+
+
+def test_no_query_finds_nothing(talk: SessionDB) -> None:
+    assert talk.search_messages(None) == []
 
 
 def test_tool_names_and_calls_are_found(talk: SessionDB) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.errors import SessionNotFound
+from hermes_store.errors import ConstraintViolated, SessionNotFound
 from tests.support import LONG_AGO, add, add_chain, raw
 
 CALLS = [{"id": "c1", "function": {"name": "shell", "arguments": "{}"}}]
@@ -97,6 +98,18 @@ def test_a_message_needs_its_session(db: SessionDB) -> None:
     assert db.message_count() == 0
     assert db.get_messages("nobody") == []
     assert db.get_messages_as_conversation("nobody", include_ancestors=True) == []
+
+
+def test_a_message_needs_a_role(db: SessionDB) -> None:
+    add(db, "a", "hello")
+    with pytest.raises(sqlite3.IntegrityError, match=r"messages\.role") as caught:
+        db.append_message("a", None, "hello")  # type: ignore[arg-type]
+    assert isinstance(caught.value, ConstraintViolated)
+    with pytest.raises(sqlite3.IntegrityError):
+        db.replace_messages("a", [{"role": None, "content": "hello"}])
+    assert [each["content"] for each in db.get_messages("a")] == ["hello"]
+    db.replace_messages("a", [{"content": "hello"}])
+    assert [each["role"] for each in db.get_messages("a")] == ["unknown"]
 
 
 def test_empty_and_missing_content_differ(db: SessionDB) -> None:

@@ -66,6 +66,12 @@ BY_FORM = {
     "Perplexity key": "pplx" + "-" + letters(48),
     "Replicate token": "r8" + "_" + letters(37),
     "Hugging Face token": "hf" + "_" + letters(34),
+    "Hugging Face token without digits": "hf" + "_" + ("AbCdEfGhIjKlMnOpQr" * 2)[:34],
+    "NVIDIA key": "nv" + "api-" + letters(30) + "_" + letters(33),
+    "Firecrawl key": "fc" + "-" + hexes(32),
+    "E2B key": "e2b" + "_" + hexes(40),
+    "Fireworks key": "fw" + "_" + letters(24),
+    "Weights & Biases key": "wandb" + "_v1_" + letters(40) + "_" + letters(36),
     "ElevenLabs key": "sk" + "_" + hexes(48),
     "Pinecone key": "pcsk" + "_" + letters(5) + "_" + letters(60),
     "LangSmith key": "lsv2" + "_pt_" + hexes(32) + "_" + hexes(10),
@@ -73,6 +79,7 @@ BY_FORM = {
     "Google access token": "ya" + "29." + letters(40),
     "Google refresh token": "1/" + "/0" + letters(40),
     "Google client secret": "GOC" + "SPX-" + letters(28),
+    "Google client secret without digits": "GOC" + "SPX-" + "AbCdEfGhIjKl-_" * 2,
     "Azure client secret": "abc" + "8Q~" + letters(34),
     "Alibaba access key": "LTAI" + letters(20),
     "JSON web token": "eyJ" + letters(20) + ".eyJ" + letters(20) + "." + letters(30),
@@ -123,6 +130,14 @@ BY_FORM = {
 IN_CONTEXT = {
     "AWS secret key": (f"AWS_SECRET_ACCESS_KEY={letters(40)}", letters(40)),
     "Azure storage": (f"AccountName=x;AccountKey={letters(86)}==;", letters(86)),
+    "Azure storage key that begins like a path": (
+        f"AccountKey=/{letters(20)}/{letters(64)}==;",
+        letters(64),
+    ),
+    "AWS secret key that begins like a path": (
+        f"AWS_SECRET_ACCESS_KEY=/{letters(20)}/{letters(18)}",
+        letters(18),
+    ),
     "Azure service bus": (f"SharedAccessKeyName=x;SharedAccessKey={letters(43)}=", letters(43)),
     "Azure shared signature": (f"https://x.example/?sv=2024&sig={letters(43)}%3D", letters(43)),
     "signed address": (f"https://x.example/a?X-Amz-Signature={hexes(64)}&b=1", hexes(64)),
@@ -167,6 +182,14 @@ IN_CONTEXT = {
     ".env password": ("DB_PASSWORD=correcthorse", "correcthorse"),
     ".env pass": ("SMTP_PASS=correcthorse9", "correcthorse9"),
     ".env pwd": ("MYSQL_PWD=correcthorse9", "correcthorse9"),
+    "pwd": ("pwd=hunter2", "hunter2"),
+    "pwd after a colon": ("pwd: hunter2", "hunter2"),
+    "pwd in JSON": ('{"pwd": "hunter2"}', "hunter2"),
+    "pwd of a connection": ("Server=db;Uid=app;Pwd=correcthorse;", "correcthorse"),
+    "token with a space": ("SECRET_TOKEN='geh eim99'", "eim99"),
+    "short password with a space": ("password = 'a b'", "a b"),
+    "key with an invisible character": (f"use sk-{letters(9)}\u200b{letters(20)} now", letters(20)),
+    "password name with an invisible character": ("pass\u200bword=hunter2", "hunter2"),
     ".pypirc": ("password = pypi-token-of-mine", "token-of-mine"),
     ".npmrc": (f"//registry.example/:_authToken={letters(36)}", letters(36)),
     "Docker login": (f'"auth": "{letters(40)}", "_auth": "{letters(41)}"', letters(41)),
@@ -181,6 +204,10 @@ IN_CONTEXT = {
     "email in an address": ("https://x.example/?email=jane%40example.com&a=1", "jane%40"),
     "email in JSON": ('{"text": "hi\\njane@example.com\\n"}', "jane@"),
     "email with umlauts": ("jürgen@müller.example", "jürgen"),
+    "email at a host like a picture": ("mail jane@2x.com now", "jane@"),
+    "email with a full-width sign": ("jane\uff20example.com", "jane"),
+    "email in full width": ("jane\uff20example\uff0ecom", "jane"),
+    "email with an invisible character": ("jane@exam\u200bple.com", "jane@"),
     "email of a list": ("git@vger.kernel.org", "git@"),
     "email and password": ("jane@example.com:hunter2", "jane@"),
 }
@@ -190,6 +217,8 @@ MISSED = {
     "a password or a code mentioned in a sentence": "the password is hunter2",
     "keys of no special form without a telling name before them, such as an AWS secret key or a "
     "Datadog key alone": letters(40),
+    "a key or token with spaces after a colon": 'api_key: "geh eim99"',
+    "a short value that begins with `/`, as a path does": "API_KEY=/abc123def456",
     "a password given to `mysql` as `-psecret`": "mysql -pcorrecthorse9 app",
     "old Vault tokens (`s.…`) and old Airtable keys (`key…`)": "s." + letters(24),
     "secrets that are encoded, compressed, in an image, or split over several messages": (
@@ -215,10 +244,15 @@ ORDINARY = (
     "npm i left-pad@1.3.0 @angular/core@12.0.0-rc.1 next@13.4.1-canary.beta react@latest",
     "@app.route('/x')\n@dataclass\n@pytest.fixture(scope='module')",
     "a@b, A @ B.T, x@y.dot(z), this@MainActivity.context, @user, user@host",
-    "logo@2x.png icon@3x.webp getty@tty1.service user@1000.slice backup@home.timer",
+    "logo@2x.png icon@3x.webp getty@tty1.service user@1000.slice backup@home.timer a@2x.ico",
     "Cookie: the browser sends it. A cookie: chocolate. Cookies=2",
     "Authorization: required. The authorization: basic idea, bearer of news",
     "Authorization: Bearer YOUR_API_KEY, Authorization: Bearer $TOKEN, authorization: token <t>",
+    "PWD=/home/me OLDPWD=/home/me2 PWD=C:/Users/me2 pwd=$(pwd) pwd: ~/a2 pwd: print it pwd=src",
+    "PWD=/Users/jane/MyVeryLongProjectName2024/Sources1",
+    "SECRET_KEY=/run/secrets/App1/SigningKeys/Current2026 PRIVATE_KEY=/etc/ssl/private/app1.pem",
+    "did_pass=yes, token = 'end of file', fc-cache e2b_sandbox fw_setenv hf_hub_download",
+    "a family \U0001f469\u200d\U0001f4bb and \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
     "by-pass=open, compass=north, 3 tests pass: ok, the pass=fail ratio",
     "docker run -u 1000:1000 image; curl -sSL https://example.com/install.sh",
     "1234 5678 9012 3456, 4111111111111112, 1700000000000000, 0532013000",
@@ -277,7 +311,8 @@ HOSTILE = """
 from hermes_store.transfer.redact import redact_text
 for piece in (
     "a@", "a@a.", "a.", "@", "a%40", "x-.", "4", "4 ", "4111-", "DE89 ", "DE89AAAA", "cookie: a=",
-    "authorization: basic ", "curl -u ", "0123456789abcdef", "M", "M" * 25 + ".", "?sig=", "://",
+    "\\u200b", "\\uff20a", "pwd=", "=/aA1", "\\u200bkey=/", "authorization: basic ", "curl -u ",
+    "0123456789abcdef", "M", "M" * 25 + ".", "?sig=", "://",
     "://aaaa1@", "://a:", "_pass=", "dp.st.", "eyJ.", "eyJaaaaaaaaa.", "xoxb-", "sk-", "\\\\n",
     "Private-Lines: 1 ", "key=", "1Q~", " ", '\\\\"', "token=", "bearer -", "password='key",
     "-----BEGIN RSA PRIVATE " + "KEY-----",
@@ -298,4 +333,4 @@ def test_no_long_line_takes_forever() -> None:
         timeout=600,
         check=True,
     )
-    assert len(done.stdout.splitlines()) == 37
+    assert len(done.stdout.splitlines()) == 42

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hermes_store import SessionDB
 from hermes_store.records.sources import KNOWN, Source, describe
-from tests.support import add
+from tests.support import LONG_AGO, add
 
 
 def test_every_source_is_counted(db: SessionDB) -> None:
@@ -74,3 +74,39 @@ def test_sources_have_names_for_people() -> None:
     assert all(source.label and len(source.short) <= 5 for source in KNOWN.values())
     assert len({source.short for source in KNOWN.values()}) == 22
     assert describe("never-heard-of") == Source("never-heard-of", "never-heard-of", "never")
+
+
+def test_insights_take_only_numbers_for_numbers(db: SessionDB) -> None:
+    stored = {
+        "number": 3,
+        "digits": b"4",
+        "beginning": "12\x1b[31m apples",
+        "word": "many",
+        "infinite": float("inf"),
+        "none": None,
+    }
+    with db._db.write() as tx:
+        for name, value in stored.items():
+            tx.run(
+                "INSERT INTO sessions(id, source, started_at, ended_at, message_count, "
+                "tool_call_count, input_tokens, output_tokens, cache_read_tokens, "
+                "cache_write_tokens, actual_cost_usd) VALUES (?1, 'cli', ?2, ?3, ?4, ?4, ?4, ?4, "
+                "?4, ?4, ?4)",
+                (name, LONG_AGO, "9999999999999 o'clock", value),
+            )
+        tx.run("UPDATE sessions SET ended_at = ? WHERE id = 'number'", (LONG_AGO + 60,))
+    found = db.store.upkeep.insights(days=1, now=LONG_AGO + 100)
+    assert found.sessions == 6
+    assert (found.messages, found.tool_calls) == (7, 7)
+    assert (found.input_tokens, found.output_tokens, found.cache_tokens) == (7, 7, 14)
+    assert (found.cost_usd, found.active_seconds) == (7.0, 60.0)
+    (model,) = found.models
+    assert (model.input_tokens, model.output_tokens, model.cost_usd) == (7, 7, 7.0)
+    assert {(each.kind, each.session_id, each.value) for each in found.notable} == {
+        ("longest", "number", 60.0),
+        ("most messages", "digits", 4.0),
+        ("most tokens", "digits", 8.0),
+        ("most tool calls", "digits", 4.0),
+    }
+    counted = [db.store.sessions.get(name).message_count for name in stored]
+    assert sum(counted) == found.messages
