@@ -9,6 +9,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PROJECTS := pyproject.toml hermes_store/pyproject.toml
 RUNNABLE := $(VENV)/.runnable
 READY := $(VENV)/.ready
+# One more than there are cores: many tests wait for a terminal, a lock or a disk.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .PHONY: help demo test test-peer campaign bench bench-browser pictures fmt check clean
 
@@ -46,7 +48,7 @@ check: $(READY)
 	$(BIN)/mypy
 
 test: check
-	$(BIN)/pytest --numprocesses auto --dist loadgroup --quiet
+	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup --quiet
 
 test-peer: $(READY)
 	$(BIN)/pytest -m peer --quiet

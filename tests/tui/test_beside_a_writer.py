@@ -8,10 +8,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from textual.pilot import Pilot
 
-from hermes_store.engines.sqlite import lock_waiting
+from hermes_store.engines.sqlite import lock_waiting, sqlite_file
 from hermes_store.errors import DatabaseError
 from hermes_tui.demo.model_server import DemoServer
 from tests.chat.misbehaving_servers import TroubleServer, hangs
@@ -235,13 +236,23 @@ def test_a_lock_that_stays_is_told_and_the_message_returns(
     path: Path, server: DemoServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lock_waiting, "TRY_SECONDS", 0.01)
+    typed = threading.Event()
+    typed.set()
+
+    def retried(con: apsw.Connection, sql: str) -> None:
+        typed.wait(60)
+        lock_waiting.retried(con, sql)
+
+    monkeypatch.setattr(sqlite_file, "retried", retried)
     old_chat(path, "one")
 
     async def script(pilot: Pilot[Any]) -> None:
         await say(pilot, "/title my plan")
         with held(path):
+            typed.clear()
             await enter(pilot, "two")
             await pilot.press(*MEANWHILE)
+            typed.set()
             await wait(pilot, lambda: "lock" in note(pilot).lower(), "the reason")
             await settle(pilot)
             assert field(pilot).text == f"two\n{MEANWHILE}"
