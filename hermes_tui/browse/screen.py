@@ -202,6 +202,7 @@ class BrowseScreen(Screen[Choice]):
 
     def on_list_pane_loaded_first(self, event: ListPane.LoadedFirst) -> None:
         event.stop()
+        self.show_header()  # the results of a search may already be there
         self.search.prepare()
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:

@@ -24,7 +24,7 @@ from hermes_tui.demo.model_server import DemoServer
 from hermes_tui.demo.sample_sessions import create
 from tests.support import raw
 from tests.tui.off_the_loop import watched
-from tests.tui.running import NOW, WIDE, Keys, Script, press, settle
+from tests.tui.running import NOW, WIDE, Keys, Script, load, press
 
 ROOT = Path(__file__).parent.parent.parent
 SAMPLE_SESSIONS = 120
@@ -138,7 +138,7 @@ def snap(snap_compare: Any) -> Snap:
         script: Script | None = None,
     ) -> None:
         async def before(pilot: Pilot[Any]) -> None:
-            await settle(pilot)
+            await load(pilot)
             if script is not None:
                 await script(pilot)
             await press(pilot, *keys)

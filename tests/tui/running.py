@@ -61,6 +61,20 @@ async def settle(pilot: Pilot[Any]) -> None:
             await pilot.app.workers.wait_for_complete(running)
 
 
+LOADING = 10.0
+"""Seconds to wait for the first whole list; a test may keep it from being read."""
+
+
+async def load(pilot: Pilot[Any]) -> None:
+    """Wait until the first whole list is there, which begins after the first painting."""
+    await settle(pilot)
+    deadline = time.monotonic() + LOADING
+    screens = [each for each in pilot.app.screen_stack if isinstance(each, BrowseScreen)]
+    while any(each.list._loaded_at is None for each in screens) and time.monotonic() < deadline:
+        await pilot.pause(0.02)
+    await settle(pilot)
+
+
 async def press(pilot: Pilot[Any], *keys: Keys) -> None:
     """Press keys, each after the one before has had its effect."""
     await settle(pilot)
