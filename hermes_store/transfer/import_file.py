@@ -67,7 +67,7 @@ def _recognise(lines: Iterator[Line], name: str) -> tuple[Kind, list[Line]]:
     faults = 0
     for line in lines:
         read.append(line)
-        if not line.text or line.text.isspace():  # strip() would copy the line
+        if line.is_blank:
             continue
         try:
             found = parse_import.parse(line)
@@ -102,7 +102,7 @@ def _plan_export(lines: Iterable[Line], name: str) -> ImportPlan:
     skipped: list[Imported] = []
     unknown: set[str] = set()
     for line in lines:
-        if not line.text or line.text.isspace():  # strip() would copy the line
+        if line.is_blank:
             continue
         found: dict[str, Any] = {}
         try:

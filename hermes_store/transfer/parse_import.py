@@ -40,6 +40,11 @@ class Line(NamedTuple):
     text: str
     is_last: bool
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing in it; does not copy a huge line, as strip() would."""
+        return not self.text or self.text.isspace()
+
 
 @dataclass(slots=True)
 class Record:
@@ -207,7 +212,7 @@ def transcript(lines: Iterable[Line], session_id: str) -> Record:
         raise Refused("A transcript must be named <session id>.jsonl; this name has no id.")
     record = Record({"id": storable(session_id), "source": "unknown"}, [])
     for line in lines:
-        if not line.text or line.text.isspace():
+        if line.is_blank:
             continue
         try:
             _take(record, parse(line), f"Line {line.number}")

@@ -80,7 +80,13 @@ def _mend(path: Path, done: Repair) -> Repair:
             empty_log(con, path)  # a backup copied to this path later must not get it
     if not found.found:
         return done
-    return _carry_over(path, done)
+    try:
+        return _carry_over(path, done)
+    except errors.DatabaseCorrupt:
+        if not done.steps:  # the database is still what was copied
+            for ending in ("", "-wal"):
+                beside(original, ending).unlink(missing_ok=True)
+        raise
 
 
 def _rebuild(con: apsw.Connection, done: Repair, found: Damage) -> tuple[Repair, Damage]:

@@ -423,6 +423,7 @@ def test_a_table_whose_declaration_is_lost_is_not_given_up(path: Path) -> None:
     with pytest.raises(DatabaseCorrupt, match="declaration of messages"):
         repair(path)
     assert path.read_bytes() == before
+    assert not [each for each in path.parent.iterdir() if "damaged" in each.name]
 
 
 @MADE
