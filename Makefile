@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 SCALE ?= S
 ROUNDS ?= 1000
 SEED ?= 1
+CORPUS ?= $(or $(TMPDIR),/tmp)/hermes-bench-corpus
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PROJECTS := pyproject.toml hermes_store/pyproject.toml
 RUNNABLE := $(VENV)/.runnable
@@ -12,7 +13,7 @@ READY := $(VENV)/.ready
 # One more than there are cores: many tests wait for a terminal, a lock or a disk.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
-.PHONY: help demo test test-peer campaign bench bench-browser pictures fmt check clean
+.PHONY: help demo test test-peer campaign bench bench-search bench-browser pictures fmt check clean
 
 help:
 	@echo "make demo           open the browser on sample sessions"
@@ -21,6 +22,7 @@ help:
 	@echo "make test-peer      run the tests against the real hermes-agent"
 	@echo "make campaign       kill, starve and mislead workers for ROUNDS rounds; nothing may be lost"
 	@echo "make bench          run the benchmarks side by side with the real hermes-agent"
+	@echo "make bench-search   benchmark search alone, cold and warm, on real text (SCALE=S or M)"
 	@echo "make bench-browser  benchmark the browser alone, on 100,000 sessions"
 	@echo "make pictures       take the screenshots for README and docs"
 	@echo "make fmt            format the code and apply ruff's fixes"
@@ -57,7 +59,10 @@ campaign: $(READY)
 	$(BIN)/python -m tests.campaign --rounds $(ROUNDS) --seed $(SEED)
 
 bench: $(READY)
-	$(BIN)/python -m bench --scale $(SCALE)
+	$(BIN)/python -m bench --scale $(SCALE) --corpus $(CORPUS)
+
+bench-search: $(READY)
+	$(BIN)/python -m bench.search --scale $(SCALE) --seed $(SEED) --folder $(CORPUS)
 
 bench-browser: $(READY)
 	$(BIN)/python -m bench.browser

@@ -1,6 +1,7 @@
 """`make bench`: this store and the real hermes-agent on the same corpus in the same run.
 
-Prints the figures of both sides and their ratio. Scales: XS for a quick try, S (1,000 sessions) by
+Prints the figures of both sides and their ratio. Writing and lists are measured on sample sessions,
+search on real text (`bench.search`). Scales: XS for a quick try, S (1,000 sessions) by
 default, M (10,000 sessions, 500,000 messages) with `make bench SCALE=M`.
 """
 
@@ -16,32 +17,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import browser, corpus, gateway
+from bench import browser, corpus, gateway, real_text, search, search_files
 from bench.sides import PEER_VERSION, Side, peer_python
-
-QUERIES = {
-    "common word": ["the", "error", "request"],
-    "rare word": ["vegetarian", "idempotency", "bakery"],
-    "two words": ["return value", "docker deploy"],
-    "phrase": ['"exit code"', '"connection reset"'],
-    "prefix": ["con*", "ret*", "snap*"],
-    "OR, NOT": ["docker OR cache", "docker NOT memory"],
-    "hyphenated name": ["search-api", "auth-service"],
-    "Chinese, 2 characters": ["部署", "索引"],
-    "Chinese, 4 characters": ["生产环境", "数据库迁"],
-    "part of a name": ["okenizerC", "chedul"],
-    "path": ["/srv/www/", "src/ledger.py"],
-    "no match": ["xyzzyqwert"],
-}
-KEYSTROKES = ["d", "do", "doc", "dock", "docke", "docker", "err", "error", "conn", "the", "部署"]
 
 
 def _ms(seconds: list[float]) -> float:
     return statistics.median(seconds) * 1000
-
-
-def _p95(seconds: list[float]) -> float:
-    return sorted(seconds)[int(len(seconds) * 0.95)] * 1000
 
 
 def _row(name: str, real: str, ours: str, ratio: str = "", note: str = "") -> None:
@@ -98,24 +79,6 @@ def _append_normal(folder: Path, chunks: int) -> None:
         _append(real, ours, chunks, "normal")
         for side in (real, ours):
             side.ask("close")
-
-
-def _search(real: Side, ours: Side, times: int) -> None:
-    for name, queries in QUERIES.items():
-        took: dict[str, list[float]] = {"real": [], "ours": []}
-        hits = {"real": 0, "ours": 0}
-        for query in queries:
-            for side in (real, ours):
-                seconds, found = side.ask("search", query, times)
-                took[side.name] += seconds
-                hits[side.name] += found
-        speed = _ms(took["real"]) / _ms(took["ours"])
-        _row(f"search: {name}", f"{_ms(took['real']):.1f} ms", f"{_ms(took['ours']):.1f} ms",
-             f"{speed:.1f}x", f"hits {hits['real']} / {hits['ours']}")  # fmt: skip
-    for query in KEYSTROKES:
-        seconds, found = ours.ask("keystrokes", query, times * 3)
-        _row(f"  keystroke '{query}'", "", f"{_ms(seconds):.1f} ms", "",
-             f"p95 {_p95(seconds):.1f} ms, hits {found}")  # fmt: skip
 
 
 def _lists(real: Side, ours: Side) -> None:
@@ -226,7 +189,9 @@ def _contention(
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--scale", choices=corpus.SCALES, default="S")
-    parser.add_argument("--times", type=int, default=7, help="how often each search runs")
+    parser.add_argument("--times", type=int, default=7, help="how often each command runs")
+    parser.add_argument("--corpus", type=Path, default=search_files.FOLDER,
+                        help="where the files to search are kept")  # fmt: skip
     options = parser.parse_args()
     scale = corpus.SCALES[options.scale]
     with tempfile.TemporaryDirectory(prefix="hermes-bench-") as name:
@@ -236,7 +201,6 @@ def main() -> None:
             _append(real, ours, scale.chunks, "full")
             _append_normal(folder, scale.chunks)
             ours.ask("prepare")
-            _search(real, ours, options.times)
             _lists(real, ours)
             _commands(folder, options.times)
             _imports(options.times)
@@ -252,6 +216,7 @@ def main() -> None:
         together = "2 real and 3 of ours on one file"
         _contention(folder, 10.0, ["real"] * 2 + ["ours"] * 3, together, "ours")
         gateway.measure(folder)
+        search.measure(options.corpus / scale.name, real_text.SCALES[scale.name])
         browser.run(folder, scale.browsed)
 
 

@@ -18,6 +18,7 @@ OPTIONS: dict[str, Any] = {"synchronous": "NORMAL"} if OURS and NORMAL else {}
 if OURS:
     from hermes_store import SessionDB
     from hermes_store.errors import DatabaseLocked as Locked
+    from hermes_store.records.search import Request
 else:
     from sqlite3 import OperationalError as Locked  # type: ignore[assignment]
 
@@ -129,25 +130,33 @@ class Side:
                 given_up.append(time.perf_counter() - started)
         return took, given_up
 
-    def search(self, query: str, times: int) -> tuple[list[float], int]:
-        took, hits = [], 0
-        for _ in range(times):
-            started = time.perf_counter()
-            hits = len(self.db.search_messages(query, limit=20))
-            took.append(time.perf_counter() - started)
-        return took, hits
+    def found(self, way: str, query: str) -> tuple[float, list[int]]:
+        """Search in one of our two ways, or as the real one does; return the ids of a page."""
+        started = time.perf_counter()
+        if way == "run":
+            ids = [hit.message_id for hit in self.db.store.search.run(_request(query)).hits]
+        else:
+            ids = [row["id"] for row in self.db.search_messages(query, limit=20)]
+        return time.perf_counter() - started, ids
 
-    def keystrokes(self, query: str, times: int) -> tuple[list[float], int]:
-        """Search as the browser does: newest first, the last word incomplete."""
-        from hermes_store.records.search import Request
+    def first(self, path: str, way: str, query: str) -> tuple[float, list[int]]:
+        """Open a file and search it, as a new process does."""
+        started = time.perf_counter()
+        self.open(path)
+        _, ids = self.found(way, query)
+        return time.perf_counter() - started, ids
 
-        request = Request(query, typing=True, count=False)
-        took, hits = [], 0
-        for _ in range(times):
-            started = time.perf_counter()
-            hits = len(self.db.store.search.run(request).hits)
-            took.append(time.perf_counter() - started)
-        return took, hits
+    def every(self, query: str) -> list[int]:
+        """Return the ids of all messages that are found."""
+        request = Request(query, relax=False, count=False, limit=1_000_000, seconds=None)
+        return [hit.message_id for hit in self.db.store.search.run(request).hits]
+
+    def first_list(self, path: str, number: int) -> float:
+        """Open a file and list the most recently active sessions, as a new process does."""
+        started = time.perf_counter()
+        self.open(path)
+        self.list_active(number)
+        return time.perf_counter() - started
 
     def prepare(self) -> float:
         started = time.perf_counter()
@@ -168,6 +177,10 @@ class Side:
         started = time.perf_counter()
         gone = self.db.prune_sessions(older_than_days=days)
         return time.perf_counter() - started, gone
+
+
+def _request(query: str) -> Any:
+    return Request(query, relax=False)
 
 
 def _insert(table: str, names: tuple[str, ...]) -> str:

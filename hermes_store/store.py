@@ -25,7 +25,7 @@ from hermes_store.engines.sqlite.transaction import Transaction
 
 if TYPE_CHECKING:
     from hermes_store.browse.api import Lists, Transcripts
-    from hermes_store.engines.sqlite.side_word_index import SideIndex
+    from hermes_store.engines.sqlite.word_list import WordList
     from hermes_store.engines.sqlite.sidecar_database import Sidecar
     from hermes_store.marks.marks import Marks
     from hermes_store.marks.saved_searches import SavedSearches
@@ -116,10 +116,10 @@ class Store:
     # -- files beside the database ---------------------------------------------------------
 
     @cached_property
-    def _words(self) -> SideIndex:
-        from hermes_store.engines.sqlite.side_word_index import SideIndex
+    def _words(self) -> WordList:
+        from hermes_store.engines.sqlite.word_list import WordList
 
-        return SideIndex(self.database.path)
+        return WordList(self.database.path)
 
     @cached_property
     def _sidecar(self) -> Sidecar:

@@ -77,7 +77,7 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.browse",
         "lists: order, rows, headings, hidden; transcripts, finding in one, recaps",
-        "recent_sessions rows order transcript find_in_conversation recap api",
+        "activity_order recent_sessions rows order transcript find_in_conversation recap api",
     ),
     _row(
         "hermes_store.marks",

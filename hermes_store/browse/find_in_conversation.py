@@ -31,7 +31,7 @@ def matches(
 
     Fields such as source: mean nothing within one conversation and are ignored.
     """
-    root = query_language.parse(text).root
+    root = query_language.parse(text, typing=typing).root
     if typing:
         root = open_ended(root, len(text))
     wanted = _without_fields(root)

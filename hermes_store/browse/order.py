@@ -12,18 +12,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from hermes_store.browse.recent_sessions import ORIGIN, in_time
+from hermes_store.browse.activity_order import ORIGIN, Listing, first_rows, in_time
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records import stored_values
 from hermes_store.records.listing import Entry, Grouping, Heading, Hidden, Sort, View
 from hermes_store.records.safe_text import local_day
 from hermes_store.records.sources import describe, of_source
-from hermes_store.sessions import lineage
 from hermes_store.sessions.lineage import over_chain
 
 AGENT_SOURCES = ("tool", "subagent")
-QUICK_MESSAGES = 5_000
-"""Messages to read for a first guess if the database has no activity table."""
+FIRST_ROWS = 128
+"""How many conversations to list first if the database has no activity table."""
 
 _LISTED = "(SELECT value FROM json_each(?))"
 
@@ -83,17 +82,20 @@ def _wanted_kinds(view: View) -> list[str]:
 def _places(tx: Transaction, view: View, archived: Collection[str]) -> Iterator[_Place]:
     plain = view.sort is Sort.ACTIVITY and view.group in (Grouping.NONE, Grouping.DATE)
     plain = plain and not view.shown and view.source not in AGENT_SOURCES
-    if plain and not archived and not _filing(tx):
+    first = not tx.caps.activity and view.sort is Sort.ACTIVITY and view.limit is not None
+    if plain and not first and not archived and not _filing(tx):
         return _from_index(tx, view)
-    kinds = _wanted_kinds(view)
     source, names = of_source("a.source", view.source)
-    values: list[Any] = [json.dumps(sorted(archived)), json.dumps(kinds)]
+    where = f"(a.listed = 1 OR a.edge = 'agent') AND {_kind(tx)} IN {_LISTED} AND {source}"
+    values = (json.dumps(sorted(archived)), json.dumps(_wanted_kinds(view)), *names)
+    columns = f"a.session_id, {_moment(view)}, {_group(view)}"
+    if first and view.limit is not None:
+        listing = Listing("a.chain_active", ("a.session_id",), where, values, view.source)
+        return map(_place, first_rows(tx, columns, listing, view.limit))
     rows = tx.rows(
-        f"SELECT a.session_id, {_moment(view)}, {_group(view)} "
-        "FROM session_activity a JOIN sessions s ON s.id = a.session_id "
-        f"WHERE (a.listed = 1 OR a.edge = 'agent') AND {_kind(tx)} IN "
-        f"{_LISTED} AND {source} ORDER BY {_ORDERS[view.sort]}, a.session_id DESC",
-        (*values, *names),
+        f"SELECT {columns} FROM session_activity a JOIN sessions s ON s.id = a.session_id "
+        f"WHERE {where} ORDER BY {_ORDERS[view.sort]}, a.session_id DESC",
+        values,
     )
     by_time = view.sort in (Sort.ACTIVITY, Sort.STARTED)
     return map(_place, in_time(rows) if by_time else rows)
@@ -149,24 +151,13 @@ def _group(view: View) -> str:
 
 
 def first_guess(tx: Transaction, *, archived: Collection[str] = ()) -> list[str]:
-    """Return the conversations of the newest messages quickly, if no order is stored.
+    """Return the first conversations of the usual list quickly, if no order is stored.
 
     Computing the order of a large database that only Hermes Agent has written takes a moment;
     this is shown until then.
     """
-    recent_ones = tx.rows(
-        "SELECT DISTINCT session_id FROM (SELECT session_id FROM messages ORDER BY id DESC "
-        f"LIMIT {QUICK_MESSAGES})"
-    )
-    ids = [session_id for (session_id,) in recent_ones if type(session_id) is str]
-    roots = list(dict.fromkeys(lineage.roots(tx, ids).values()))
-    rows = tx.rows(
-        f"SELECT wanted.value, {_kind(tx)} FROM json_each(?) wanted CROSS JOIN session_activity a "
-        "ON a.session_id = wanted.value CROSS JOIN sessions s ON s.id = a.session_id "
-        "WHERE a.edge <> 'compression'",
-        (json.dumps(sorted(archived)), json.dumps(roots)),
-    )
-    return [root for root, kind in rows if kind == ""]
+    places = _places(tx, View(limit=FIRST_ROWS), archived)
+    return [place.id for place in places]
 
 
 # -- headings ----------------------------------------------------------------------------------

@@ -1,17 +1,19 @@
 """Lists of sessions: newest first by start or by activity, with preview and compression tips.
 
 With the activity table, the cost of a page depends only on its rows. Without it (read-only on an
-untouched database, or one of a newer Hermes) the same answers are computed from messages.
+untouched database, or one of a newer Hermes) the same answers are computed from messages, as far
+as they are needed (see `activity_order`).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from heapq import merge
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
+from hermes_store.browse import activity_order
+from hermes_store.browse.activity_order import Listing, in_time
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.listing import NO_LIMIT, Filter, page_bounds
 from hermes_store.records.message_content import MARKER, stored_preview
@@ -35,9 +37,10 @@ _FROM_TIP = (
     "system_prompt",
 )
 
-
-# CROSS JOIN fixes the join order: session_activity is read through its list index.
-ORIGIN = "session_activity a CROSS JOIN sessions s ON s.id = a.session_id"
+ORIGIN = activity_order.ORIGIN
+# As a plain value, SQLite would take the id over into the join, and compile the statement again for
+# every id, which takes ten times as long as running it.
+_ONE = f"{ORIGIN} WHERE a.session_id = (SELECT ?)"
 _EXTRAS = "a.last_active, a.preview_id, a.preview"
 
 
@@ -83,9 +86,7 @@ def _dict(tx: Transaction, names: Sequence[str], row: Sequence[Any]) -> dict[str
 def rich_row(tx: Transaction, session_id: str) -> dict[str, Any] | None:
     """Return one session with preview and last activity, None if there is none."""
     names, selected = session_rows.all_columns(tx, "s")
-    row = tx.one(
-        f"SELECT {selected}, {_EXTRAS} FROM {ORIGIN} WHERE a.session_id = ?", (session_id,)
-    )
+    row = tx.one(f"SELECT {selected}, {_EXTRAS} FROM {_ONE}", (session_id,))
     return None if row is None else _dict(tx, names, row)
 
 
@@ -109,65 +110,11 @@ def rich(
     return found
 
 
-def in_time(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    """Yield rows of an id and a time by the time as it is shown, the newest first.
-
-    SQL has them in that order already, except for what is no time in seconds: that comes first.
-    """
-    odd: list[tuple[Any, ...]] = []
-    for row in rows:
-        if sorts_by_time(row[1]):
-            rows = chain([row], rows)
-            break
-        odd.append(row)
-    if not odd:
-        return rows
-    odd.sort(key=_newest_first)
-    return merge(odd, rows, key=_newest_first)
-
-
-def _newest_first(row: tuple[Any, ...]) -> float:
-    return -moment(row[1])
-
-
-def _page(
-    tx: Transaction,
-    origin: str,
-    order: Sequence[str],
-    values: Sequence[Any],
-    limit: int,
-    offset: int,
-    *,
-    indexed: bool,
-) -> list[dict[str, Any]]:
-    """Return a page of sessions in the order of a time, and of more columns where it is equal."""
-    names, selected = session_rows.all_columns(tx, "s")
-    by_time = f"FROM {origin} ORDER BY {', '.join(f'{column} DESC' for column in order)}"
-    # The first row tells whether any time is odd. An index finds it at once; without one, all rows
-    # before the page are computed in any case.
-    before = 0 if indexed else offset
-    found = list(
-        tx.rows(
-            f"SELECT {selected}, {_EXTRAS}, {order[0]} {by_time} LIMIT ? OFFSET ?",
-            (*values, limit + before, offset - before),
-        )
-    )
-    if offset and indexed:
-        first = tx.value(f"SELECT {order[0]} {by_time} LIMIT 1", values)
-    else:
-        first = found[0][-1] if found else None
-    if sorts_by_time(first):
-        return [_dict(tx, names, row) for row in found[before:]]
-    ids = in_time(tx.rows(f"SELECT s.id, {order[0]} {by_time}", values))
-    rows = (rich_row(tx, session_id) for session_id, _ in islice(ids, offset, offset + limit))
-    return [row for row in rows if row is not None]
-
-
 def _by_start(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[dict[str, Any]]:
     where, values = _where(tx, chosen, source_of="s")
     joined = "sessions s CROSS JOIN session_activity a ON a.session_id = s.id"
-    order = ("s.started_at",)
-    return _page(tx, f"{joined} WHERE {where}", order, values, limit, offset, indexed=True)
+    origin = f"{joined} WHERE {where} ORDER BY s.started_at DESC"
+    return _indexed_page(tx, origin, "s.started_at", values, limit, offset)
 
 
 def _by_activity(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[dict[str, Any]]:
@@ -178,9 +125,38 @@ def _by_activity(tx: Transaction, chosen: Filter, limit: int, offset: int) -> li
     else:
         last, source_of = "a.chain_active", "a"
     where, values = _where(tx, chosen, source_of=source_of)
-    order = (last, "s.started_at", "s.id")
-    indexed = tx.caps.activity and not chosen.include_children
-    return _page(tx, f"{ORIGIN} WHERE {where}", order, values, limit, offset, indexed=indexed)
+    listing = Listing(last, ("s.started_at", "s.id"), where, values, chosen.source)
+    if not tx.caps.activity or chosen.include_children:
+        # Where no index has the order, all rows before the page are computed: only as far as needed.
+        found = activity_order.first_rows(tx, f"s.id, {last}", listing, offset + limit)
+        ids = [session_id for session_id, _ in islice(found, offset, None)]
+        if not any("\ufffd" in text(each) for each in ids):  # else, one may stand for other bytes
+            return [row for row in (rich_row(tx, each) for each in ids) if row is not None]
+    origin = f"{ORIGIN} WHERE {where} ORDER BY {listing.order}"
+    return _indexed_page(tx, origin, last, values, limit, offset)
+
+
+def _indexed_page(
+    tx: Transaction, origin: str, time: str, values: Sequence[Any], limit: int, offset: int
+) -> list[dict[str, Any]]:
+    """Return a page of sessions in an order by time that an index has."""
+    names, selected = session_rows.all_columns(tx, "s")
+    found = list(
+        tx.rows(
+            f"SELECT {selected}, {_EXTRAS}, {time} FROM {origin} LIMIT ? OFFSET ?",
+            (*values, limit, offset),
+        )
+    )
+    # The first row of all tells whether any time is odd.
+    if offset:
+        first = tx.value(f"SELECT {time} FROM {origin} LIMIT 1", values)
+    else:
+        first = found[0][-1] if found else None
+    if sorts_by_time(first):
+        return [_dict(tx, names, row) for row in found]
+    ids = in_time(tx.rows(f"SELECT s.id, {time} FROM {origin}", values))
+    rows = (rich_row(tx, session_id) for session_id, _ in islice(ids, offset, offset + limit))
+    return [row for row in rows if row is not None]
 
 
 def _project(tx: Transaction, row: dict[str, Any]) -> dict[str, Any]:
@@ -200,22 +176,22 @@ def recent(
     """Return sessions of every kind by their own last activity, including children."""
     limit, offset = page_bounds(limit, offset)
     if not tx.caps.activity or limit in (0, NO_LIMIT) or _has_odd_times(tx):
-        ids = islice(_every_id(tx, source), offset, offset + limit)
-        one = f"{ORIGIN} WHERE a.session_id = ?"
-        return [row for session_id in ids for row in _recent(tx, one, (session_id, 1, 0))]
+        ids = islice(_by_own_activity(tx, source, offset + limit), offset, None)
+        return [row for session_id in ids for row in _recent(tx, _ONE, (session_id,))]
     # No index has this order, but in the list index a session never comes after its own activity:
     # read ever more of it, until no session beyond can belong to the page.
     reach = limit + offset
     while True:
         near, values = _first_in_list(source, reach)
-        within = f"{ORIGIN} WHERE a.session_id IN ({near})"
-        found = _recent(tx, within, (*values, limit, offset))
+        within = f"{ORIGIN} WHERE a.session_id IN ({near}) ORDER BY {_OWN_ACTIVITY}"
+        found = _recent(tx, f"{within} LIMIT ? OFFSET ?", (*values, limit, offset))
         beyond = _active_beyond(tx, source, reach)
         if beyond is None or (len(found) == limit and found[-1]["last_active"] > beyond):
             return found
         reach *= 4
 
 
+_OWN_ACTIVITY = "a.last_active DESC, s.started_at DESC, s.id DESC"
 _IN_LIST = (
     "FROM session_activity WHERE listed = {listed} AND {condition} ORDER BY chain_active DESC"
 )
@@ -254,28 +230,21 @@ def _active_beyond(tx: Transaction, source: str | None, reach: int) -> float | N
 
 def _recent(tx: Transaction, origin: str, values: Sequence[Any]) -> list[dict[str, Any]]:
     names, selected = session_rows.all_columns(tx, "s")
-    rows = tx.rows(
-        f"SELECT {selected}, a.last_active FROM {origin} "
-        "ORDER BY a.last_active DESC, s.started_at DESC, s.id DESC LIMIT ? OFFSET ?",
-        values,
-    )
+    rows = tx.rows(f"SELECT {selected}, a.last_active FROM {origin}", values)
     found = (dict(zip((*names, "last_active"), row, strict=True)) for row in rows)
     return [session_rows.mended(row) | {"last_active": moment(row["last_active"])} for row in found]
 
 
 def recent_ids(tx: Transaction, source: str | None = None) -> list[str]:
     """Return the ids of sessions of every kind, the most recently active first."""
-    return [text(session_id) for session_id in _every_id(tx, source)]
+    return [text(session_id) for session_id in _by_own_activity(tx, source)]
 
 
-def _every_id(tx: Transaction, source: str | None) -> Iterator[Any]:
-    where, values = of_source("a.source", source)
-    found = tx.rows(
-        f"SELECT s.id, a.last_active FROM {ORIGIN} WHERE {where} "
-        "ORDER BY a.last_active DESC, s.started_at DESC, s.id DESC",
-        values,
-    )
-    return (session_id for session_id, _ in in_time(found))
+def _by_own_activity(tx: Transaction, source: str | None, reach: int = NO_LIMIT) -> Iterator[Any]:
+    where, names = of_source("a.source", source)
+    listing = Listing("a.last_active", ("s.started_at", "s.id"), where, names, source)
+    rows = activity_order.first_rows(tx, "s.id, a.last_active", listing, reach)
+    return (session_id for session_id, _ in rows)
 
 
 def conversations(

@@ -131,7 +131,7 @@ def _row(
 
 def _status(tip: Segment, last_active: float, *, silent: bool, now: float) -> Status:
     """Return the status of a conversation, from its newest session."""
-    if tip.ended_at is None and now - last_active < in_use.IN_USE_SECONDS:
+    if in_use.is_live(tip.ended_at is not None, last_active, now):
         return Status.LIVE
     if silent:
         return Status.EMPTY

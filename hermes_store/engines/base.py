@@ -9,6 +9,8 @@ from typing import Literal
 
 Progress = Callable[[str, int, int], None]
 Synchronous = Literal["FULL", "NORMAL"]
+ALL_TEXT_SINCE = 11
+"""The first schema version whose indexes include tool names and tool calls."""
 
 
 class FullText(Enum):
@@ -37,8 +39,13 @@ class Capabilities:
     trigram: FullText
     activity: bool
     """Whether `session_activity` exists as an up-to-date table."""
-    rebuild_floor: int | None
-    """The lowest indexed message id while an index is being rebuilt."""
+    unindexed: tuple[int, int] | None
+    """The first and last id that an index which is being rebuilt does not hold yet."""
+
+    @property
+    def holds_all_text(self) -> bool:
+        """Whether the indexes include tool names and tool calls."""
+        return self.version >= ALL_TEXT_SINCE
 
     @property
     def empty(self) -> bool:

@@ -125,6 +125,11 @@ class Marks:
 
     def tags(self) -> tuple[tuple[str, int], ...]:
         """Return all tags by name, each with its number of conversations."""
+        with self._db.read() as tx:
+            return self.tags_in(tx)
+
+    def tags_in(self, tx: Transaction) -> tuple[tuple[str, int], ...]:
+        """Return all tags of the conversations in a snapshot, as `tags` does."""
 
         def tagged(side: Transaction) -> dict[str, list[str]]:
             found: dict[str, list[str]] = {}
@@ -135,11 +140,8 @@ class Marks:
             return found
 
         nothing: dict[str, list[str]] = {}
-        with self._db.read() as tx:
-            found = self._companion.ask(tagged, nothing)
-            counted = [
-                (name, len(set(lineage.roots(tx, ids).values()))) for name, ids in found.items()
-            ]
+        found = self._companion.ask(tagged, nothing)
+        counted = [(name, len(set(lineage.roots(tx, ids).values()))) for name, ids in found.items()]
         return tuple((name, number) for name, number in counted if number)
 
     def sessions_with(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import Protocol
 
 
@@ -14,6 +14,17 @@ class Order(Enum):
     NEWEST = "newest"
     OLDEST = "oldest"
     RELEVANCE = "relevance"
+
+
+class Strength(IntEnum):
+    """How well a message matches; the best first."""
+
+    WHOLE = 1
+    """It has the words, and the text literally if it is more than one word."""
+    PART = 2
+    """It contains the text, perhaps inside of words."""
+    ROW = 3
+    """It has the words in a row, with other signs between them."""
 
 
 class Spans(Protocol):
@@ -53,6 +64,7 @@ class Hit:
     tool_name: str | None = None
     model: str | None = None
     session_started: float = 0.0
+    strength: Strength = Strength.WHOLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +75,10 @@ class Group:
     hits: tuple[Hit, ...]
     """Its first matching messages in the order of the search, the best one first."""
     count: int
-    """Number of matching messages seen in this conversation."""
+    """Number of matching messages in this conversation that were seen up to the end of the page."""
     title_matches: bool = False
+    strength: Strength = Strength.WHOLE
+    """That of its best match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +103,28 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
+class Looked:
+    """How far messages have been read that no index could answer for."""
+
+    back_to: float | None
+    """The time of the last message that was read."""
+    share: float
+    """Which part of all that is to be read, from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """The end of a page, to go on from with `Request.after`."""
+
+    step: int
+    """Which part of the search had come how far: the last match, and its time."""
+    message_id: int
+    moment: float
+    seen: frozenset[str]
+    """The conversations that were shown."""
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResult:
     """A page of results, and how they were found."""
 
@@ -96,11 +132,16 @@ class SearchResult:
     groups: tuple[Group, ...]
     order: Order
     messages: Count
+    """The messages that contain the text."""
     conversations: Count
+    weaker: Count = Count(0, True)
+    """The messages that only have the same words in a row, with other signs between them."""
     partial: bool = False
-    """Whether the search was stopped before it finished."""
-    searched_back_to: float | None = None
-    """If messages had to be read one by one: the time back to which that was done."""
+    """Whether not everything was looked at: it is still going on, or was stopped."""
+    looked: Looked | None = None
+    """If messages have to be read: how far that has come."""
+    next: Cursor | None = None
+    """Where the next page of conversations begins; None after the last."""
     relaxations: tuple[Relaxation, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     titled: tuple[str, ...] = ()
@@ -144,16 +185,18 @@ class Request:
     """None means the text's own sort:, or newest first."""
     limit: int = 20
     offset: int = 0
+    after: Cursor | None = None
+    """The end of the page of conversations before this one."""
     grouped: bool = False
     """Whether the page lists conversations instead of messages."""
     titles: bool = False
     """Whether to search titles as well when the page lists messages."""
     typing: bool = False
-    """Whether the last word may be incomplete."""
+    """Whether the text may be incomplete, such as a field that has no value yet."""
     relax: bool = True
     """Whether to widen a query without matches."""
     count: bool = True
-    seconds: float | None = 5.0
-    """Time limit after which the search returns what it has."""
+    seconds: float | None = None
+    """Time limit after which the search returns what it has; None for no limit."""
     cancelled: Callable[[], bool] | None = None
     now: float | None = None

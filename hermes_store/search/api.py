@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.side_word_index import SideIndex
+from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.records.search import Request, SearchResult
 from hermes_store.search.field_conditions import MarkSource
-from hermes_store.search.result_page import search
+from hermes_store.search.result_page import search, stream
 from hermes_store.search.sessiondb_search import search_messages
 
 
 class MessageSearch:
     """Searches messages; see docs/search.md for the query language."""
 
-    def __init__(self, database: Database, index: SideIndex, marks: MarkSource) -> None:
+    def __init__(self, database: Database, words: WordList, marks: MarkSource) -> None:
         self._database = database
-        self._index = index
+        self._words = words
         self._marks = marks
 
     def run(self, request: Request | str) -> SearchResult:
         """Run a search. Never raises for anything in the text."""
         wanted = Request(request) if isinstance(request, str) else request
         with self._database.read() as tx:
-            return search(tx, wanted, self._index, self._marks)
+            return search(tx, wanted, self._words, self._marks)
+
+    def stream(self, request: Request) -> Iterator[SearchResult]:
+        """Run a search and yield growing results; the last one is complete.
+
+        What an index has is in the first one. Until the last, `partial` is true and `looked` says
+        how far the rest has been read.
+        """
+        with self._database.read() as tx:
+            yield from stream(tx, request, self._words, self._marks)
 
     def messages(
         self,
@@ -43,7 +52,7 @@ class MessageSearch:
             return search_messages(
                 tx,
                 query or "",
-                index=self._index,
+                words=self._words,
                 marks=self._marks,
                 source_filter=source_filter,
                 exclude_sources=exclude_sources,
@@ -53,13 +62,20 @@ class MessageSearch:
             )
 
     def prepare(
-        self, progress: Callable[[int, int], None] | None = None, seconds: float | None = None
+        self,
+        progress: Callable[[int, int], None] | None = None,
+        seconds: float | None = None,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> bool:
-        """Bring the side index up to date; return whether it is complete.
+        """Make the list of words, or bring it up to date; return whether it is complete.
 
-        Searches do this themselves for small amounts. Programs that open a large database for
-        the first time can run it in the background.
+        Searches work without it. With it, parts of words are found without reading messages.
+        Programs that stay open can run this in the background; what is done is kept if it is
+        stopped.
         """
-        deadline = None if seconds is None else time.monotonic() + seconds
-        with self._database.read() as tx:
-            return self._index.catch_up(tx, deadline=deadline, progress=progress)
+        end = None if seconds is None else time.monotonic() + seconds
+
+        def is_over() -> bool:
+            return stopped() or (end is not None and time.monotonic() >= end)
+
+        return self._words.prepare(self._database.read, progress=progress, stopped=is_over)

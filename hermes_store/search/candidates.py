@@ -1,155 +1,229 @@
-"""Reading candidates: messages with their sessions, by index, by id or by scan."""
+"""Reading matches out of a database: through an index, or newest first through the messages.
+
+Every test is part of the statement, so only matches leave SQLite.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import merge
 from typing import Any
 
+from hermes_store.engines.sqlite.fulltext import TRIGRAM, WORDS, indexed_text
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records import stored_values
+from hermes_store.records.search import Looked, Strength
 from hermes_store.search.field_conditions import Condition
+from hermes_store.search.plan import Lookup, Step
 
-SCAN_STEP = 2_000
+FIRST_READ = 500
+LONGEST_READ = 16_000
+"""Messages to read in one statement: few at first, so that the newest matches come at once."""
+LONGEST_SPLIT = 2_000
+"""The same if their words must be split."""
+MAX_ID = 2**62
 FEW_SESSIONS = 50
 FEW_MESSAGES = 2_000
+SPLIT = "split_words"
+"""A temporary index of the messages that no index holds, a few at a time."""
 
-_COLUMNS = "m.id, m.session_id, m.role, m.timestamp, m.tool_name, s.source, s.model, s.started_at"
-_TEXTS = "m.content, m.tool_calls"
 _SESSION = "CROSS JOIN sessions s ON s.id = m.session_id"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A candidate message with its text."""
+    """A match."""
 
-    read: bool
-    """Whether content and tool calls were read."""
-    flags: tuple[Any, ...]
-    """The values of the fields that are not conditions on all results."""
     message_id: int
     session_id: str
-    role: str
-    timestamp: float
-    tool_name: str | None
-    source: str
-    model: str | None
-    session_started: float
-    content: str | None
-    tool_calls: str | None
-
-    @property
-    def text(self) -> str:
-        """The text that is searched: content, tool name and tool calls."""
-        return f"{self.content or ''} {self.tool_name or ''} {self.tool_calls or ''}"
-
-
-_READERS: tuple[Callable[[Any], Any], ...] = (
-    stored_values.count,
-    stored_values.text,
-    stored_values.text,
-    stored_values.moment,
-    stored_values.optional_text,
-    stored_values.text,
-    stored_values.optional_text,
-    stored_values.moment,
-    stored_values.optional_text,
-    stored_values.optional_text,
-)
+    strength: Strength
 
 
 class Rows:
-    """The messages of a database that meet conditions, in one direction of time."""
+    """The messages of a database that meet conditions, in one direction of ids."""
 
     def __init__(
-        self,
-        tx: Transaction,
-        conditions: Sequence[Condition],
-        flags: Sequence[Condition],
-        *,
-        oldest_first: bool,
-        texts: bool,
+        self, tx: Transaction, conditions: Sequence[Condition], *, oldest_first: bool
     ) -> None:
         self._tx = tx
         self._conditions = [each for each in conditions if each.sql != "1"]
-        self._flags = flags
         self._oldest_first = oldest_first
-        self._texts = texts
-        self.scanned_back_to: float | None = None
+        self._direction = "ASC" if oldest_first else "DESC"
 
-    def _where(self, *, sessions_only: bool = False) -> tuple[str, list[Any]]:
-        chosen = [each for each in self._conditions if each.session or not sessions_only]
-        sql = " AND ".join(condition.sql for condition in chosen) or "1"
-        return sql, [value for condition in chosen for value in condition.values]
+    @property
+    def conditions(self) -> Sequence[Condition]:
+        """What all matches meet."""
+        return self._conditions
 
-    def session_conditions(self) -> tuple[str, list[Any]]:
-        """Return the conditions on sessions only, as SQL with values."""
-        return self._where(sessions_only=True)
+    def _where(self, *more: Condition, words: str = WORDS) -> tuple[str, list[Any]]:
+        chosen = [*more, *self._conditions]
+        sql = " AND ".join(each.sql for each in chosen if each.sql != "1") or "1"
+        values = [value for each in chosen for value in each.values]
+        return sql.replace("{words}", words), values
 
-    # -- streams ---------------------------------------------------------------------------
+    # -- through an index ------------------------------------------------------------------
 
-    def _read(
-        self, origin: str, where: str, values: Sequence[Any], order: str, *, texts: bool = True
-    ) -> Iterator[Found]:
-        flags = "".join(f", {condition.sql}" for condition in self._flags)
-        flag_values = [value for each in self._flags for value in each.values]
-        conditions, condition_values = self._where()
-        direction = "ASC" if self._oldest_first else "DESC"
-        rows = self._tx.rows(
-            f"SELECT {_COLUMNS}, {_TEXTS if texts else 'NULL, NULL'}{flags} FROM {origin} "
-            f"{_SESSION} WHERE {where} AND {conditions} ORDER BY {order} {direction}",
-            (*flag_values, *values, *condition_values),
-        )
-        for row in rows:
-            told = (read(value) for read, value in zip(_READERS, row, strict=False))
-            yield Found(texts, row[10:], *told)
-
-    def lookup(
-        self, table: str, expression: str, low: int, high: int, *, exact: bool
-    ) -> Iterator[Found]:
-        """Yield what an index finds for an expression between two message ids."""
-        return self._read(
-            f"{table} f CROSS JOIN messages m ON m.id = f.rowid",
-            f"{table} MATCH ? AND f.rowid BETWEEN ? AND ?",
-            (expression, low, high),
-            "f.rowid",
-            texts=self._texts or not exact,
-        )
-
-    def since(self, message_id: int) -> Iterator[Found]:
-        """Yield the messages from an id onward."""
-        return self._read("messages m", "m.id >= ?", (message_id,), "m.id")
-
-    def with_ids(self, ids: Sequence[int]) -> Iterator[Found]:
-        """Yield the messages with these ids."""
-        for message_id in sorted(ids, reverse=not self._oldest_first):
-            yield from self._read("messages m", "m.id = ?", (message_id,), "m.id")
-
-    def scan(self, low: int, high: int, test: str, values: Sequence[Any]) -> Iterator[Found]:
-        """Scan messages in steps, and record how far back the scan went."""
-        where = f"m.id BETWEEN ? AND ? AND {test}"
-        if self._oldest_first:
-            yield from self._read("messages m", where, (low, high, *values), "m.id")
+    def look_up(self, step: Step, low: int, high: int) -> Iterator[Found]:
+        """Yield what the indexes find between two ids."""
+        assert step.lookup is not None
+        low, high = max(low, step.low), high if step.high is None else min(high, step.high)
+        wanted = ((WORDS, step.lookup.words), (TRIGRAM, step.lookup.trigram))
+        streams = [
+            self._from_index(table, expression, step, low, high)
+            for table, expression in wanted
+            if expression and low <= high
+        ]
+        if len(streams) < 2:
+            yield from streams[0] if streams else ()
             return
-        top = self._tx.value("SELECT MAX(id) FROM messages WHERE id <= ?", (high,))
-        while top is not None and top >= low:
-            bottom = max(low, top - SCAN_STEP + 1)
-            yield from self._read("messages m", where, (bottom, top, *values), "m.id")
-            moment = self._tx.value(
-                "SELECT timestamp FROM messages WHERE id >= ? ORDER BY id LIMIT 1", (bottom,)
+        sign = 1 if self._oldest_first else -1
+        yield from merge(*streams, key=lambda row: sign * row.message_id)
+
+    def _from_index(
+        self, table: str, expression: str, step: Step, low: int, high: int
+    ) -> Iterator[Found]:
+        where, values = self._where(step.test)
+        rows = self._tx.rows(
+            f"SELECT f.rowid, m.session_id FROM {table} f "
+            f"CROSS JOIN messages m ON m.id = f.rowid {_SESSION} "
+            f"WHERE {table} MATCH ? AND f.rowid BETWEEN ? AND ? AND {where} "
+            f"ORDER BY f.rowid {self._direction}",
+            (expression, low, high, *values),
+        )
+        for message_id, session_id in rows:
+            yield Found(message_id, stored_values.text(session_id), step.strength)
+
+    def exceeds(self, table: str, expression: str, number: int) -> bool:
+        """Tell whether an index has more than `number` entries for an expression."""
+        beyond = self._tx.one(
+            f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
+            (expression, number),
+        )
+        return beyond is not None
+
+    def count(self, lookups: Sequence[Lookup], up_to: int) -> int:
+        """Count what look-ups find together; more than `up_to` is not exact."""
+        where, values = self._where()
+        joined = f"CROSS JOIN messages m ON m.id = f.rowid {_SESSION}" if self._conditions else ""
+        parts: list[str] = []
+        bound: list[Any] = []
+        for table, expression in dict.fromkeys(
+            pair
+            for each in lookups
+            for pair in ((WORDS, each.words), (TRIGRAM, each.trigram))
+            if pair[1]
+        ):
+            parts.append(
+                f"SELECT * FROM (SELECT f.rowid FROM {table} f {joined} "
+                f"WHERE {table} MATCH ? AND {where} LIMIT ?)"
             )
-            self.scanned_back_to = stored_values.optional_moment(moment)
-            top = self._tx.value("SELECT MAX(id) FROM messages WHERE id < ?", (bottom,))
+            bound += [expression, *values, up_to + 1]
+        if not parts:
+            return 0
+        return int(self._tx.value(f"SELECT COUNT(*) FROM ({' UNION '.join(parts)})", bound))
+
+    def scored(
+        self, table: str, expression: str, test: Condition, score: str, *, window: int
+    ) -> list[Found]:
+        """Return the newest matches in an index, the best by an SQL score first."""
+        where, values = self._where(test)
+        ranked = self._tx.rows(
+            f"SELECT id, session_id FROM (SELECT f.rowid AS id, m.session_id AS session_id, "
+            f"{score} AS score FROM {table} f "
+            f"CROSS JOIN messages m ON m.id = f.rowid {_SESSION} "
+            f"WHERE {table} MATCH ? AND {where} ORDER BY f.rowid DESC LIMIT {window}) "
+            "ORDER BY score DESC, id DESC",
+            (expression, *values),
+        )
+        return [Found(each, stored_values.text(home), Strength.WHOLE) for each, home in ranked]
+
+    # -- through the messages --------------------------------------------------------------
+
+    def read(self, step: Step, low: int, high: int) -> Iterator[Found | Looked]:
+        """Read messages between two ids in steps; yield matches, and after each step how far."""
+        if step.ids is not None:
+            chosen = [each for each in step.ids if low <= each <= high]
+            yield from self._read_some(step, sorted(chosen, reverse=not self._oldest_first))
+            return
+        low, high = max(low, step.low), high if step.high is None else min(high, step.high)
+        first, last = self._next(">=", low), self._next("<=", high)
+        if first is None or last is None:
+            return
+        size = FIRST_READ
+        at: int | None = first if self._oldest_first else last
+        while at is not None and first <= at <= last:
+            begin, end = (at, at + size - 1) if self._oldest_first else (at - size + 1, at)
+            yield from self._read_between(step, max(begin, first), min(end, last))
+            at = self._next(">", end) if self._oldest_first else self._next("<", begin)
+            done = min(end, last) - first if self._oldest_first else last - max(begin, first)
+            read_to = min(end, last) if self._oldest_first else max(begin, first)
+            yield Looked(self._moment(read_to), (done + 1) / (last - first + 1))
+            size = min(2 * size, LONGEST_READ if step.words is None else LONGEST_SPLIT)
+
+    def _next(self, sign: str, message_id: int) -> int | None:
+        """Return the id nearest to another in one direction; ids may have large gaps."""
+        edge = "MIN" if ">" in sign else "MAX"
+        found = self._tx.value(f"SELECT {edge}(id) FROM messages WHERE id {sign} ?", (message_id,))
+        return None if found is None else int(found)
+
+    def _moment(self, message_id: int) -> float | None:
+        found = self._tx.value(
+            "SELECT timestamp FROM messages WHERE id >= ? ORDER BY id LIMIT 1", (message_id,)
+        )
+        return stored_values.optional_moment(found)
+
+    def _read_some(self, step: Step, ids: Sequence[int]) -> Iterator[Found]:
+        size = LONGEST_SPLIT
+        for place in range(0, len(ids), size):
+            listed = json.dumps(ids[place : place + size])
+            chosen = Condition("m.id IN (SELECT value FROM json_each(?))", (listed,), False)
+            yield from self._read(step, chosen)
+
+    def _read_between(self, step: Step, low: int, high: int) -> Iterator[Found]:
+        yield from self._read(step, Condition("m.id BETWEEN ? AND ?", (low, high), False))
+
+    def _read(self, step: Step, chosen: Condition) -> Iterator[Found]:
+        words = WORDS
+        if step.words is not None:
+            words = SPLIT
+            self._split(chosen, step.left, step.words)
+        where, values = self._where(chosen, step.left, step.test, words=words)
+        rows = self._tx.rows(
+            f"SELECT m.id, m.session_id FROM messages m {_SESSION} "
+            f"WHERE {where} ORDER BY m.id {self._direction}",
+            values,
+        )
+        for message_id, session_id in rows:
+            yield Found(message_id, stored_values.text(session_id), step.strength)
+
+    def _split(self, *chosen: Condition) -> None:
+        """Let SQLite split messages into words, in a temporary index."""
+        con = self._tx.connection
+        con.execute(
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{SPLIT} USING fts5(content, content='')"
+        )
+        con.execute(f"INSERT INTO temp.{SPLIT}({SPLIT}) VALUES('delete-all')")
+        where, values = self._where(*chosen)
+        con.execute(
+            f"INSERT INTO temp.{SPLIT}(rowid, content) SELECT m.id, {indexed_text('m')} "
+            f"FROM messages m {_SESSION} WHERE {where}",
+            values,
+        )
+
+    # -- few sessions ----------------------------------------------------------------------
 
     def of_few_sessions(self) -> list[int] | None:
         """Return the messages of the sessions that meet the conditions; None if there are many.
 
         Reading a handful of sessions beats walking all matches of a common word.
         """
-        if not any(each.session for each in self._conditions):
+        chosen = [each for each in self._conditions if each.session]
+        if not chosen:
             return None
-        where, values = self.session_conditions()
+        where = " AND ".join(each.sql for each in chosen)
+        values = [value for each in chosen for value in each.values]
         sessions = list(
             self._tx.rows(
                 f"SELECT s.id, s.message_count FROM sessions s WHERE {where} "
@@ -167,41 +241,3 @@ class Rows:
             row[0] for session_id, _ in sessions for row in self._tx.rows(listed, (session_id,))
         ]
 
-    # -- counts and scores -----------------------------------------------------------------
-
-    def exceeds(self, table: str, expression: str, number: int) -> bool:
-        """Tell whether an index has more than `number` entries for an expression."""
-        beyond = self._tx.one(
-            f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
-            (expression, number),
-        )
-        return beyond is not None
-
-    def count(self, table: str, expression: str, up_to: int) -> int:
-        """Count what an index finds for an expression, up to one beyond a limit."""
-        conditions, values = self._where()
-        joined = f"CROSS JOIN messages m ON m.id = f.rowid {_SESSION}" if self._conditions else ""
-        counted = self._tx.value(
-            f"SELECT COUNT(*) FROM (SELECT 1 FROM {table} f {joined} "
-            f"WHERE {table} MATCH ? AND {conditions} LIMIT ?)",
-            (expression, *values, up_to + 1),
-        )
-        return int(counted)
-
-    def scored(
-        self, table: str, expression: str, score: str, *, window: int, limit: int
-    ) -> Iterator[Found]:
-        """Yield the best of the newest matches by an SQL score, the best first."""
-        conditions, values = self._where()
-        needed = self._conditions or "m." in score
-        joined = f"CROSS JOIN messages m ON m.id = f.rowid {_SESSION}" if needed else ""
-        ranked = self._tx.rows(
-            f"SELECT id FROM (SELECT f.rowid AS id, {score} AS score FROM {table} f {joined} "
-            f"WHERE {table} MATCH ? AND {conditions} ORDER BY f.rowid DESC LIMIT {window}) "
-            "ORDER BY score DESC, id LIMIT ?",
-            (expression, *values, limit),
-        )
-        ids = json.dumps([message_id for (message_id,) in ranked])
-        # All at once: one statement each would take half as long as the search.
-        origin = "json_each(?) best CROSS JOIN messages m ON m.id = best.value"
-        yield from self._read(origin, "1", (ids,), "best.key ASC, m.id")

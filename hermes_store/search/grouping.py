@@ -1,111 +1,130 @@
-"""Group matches by conversation, and find matching titles."""
+"""Matches by conversation, in the order of the best match of each."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records import stored_values
-from hermes_store.records.search import Order
+from hermes_store.records.search import Cursor, Group, Hit, Strength
 from hermes_store.search.candidates import Found
-from hermes_store.search.field_conditions import MAX_PATTERN, Condition, in_title
-from hermes_store.search.query_tree import And, Node, Not, Or, Text
-from hermes_store.search.run_plan import Search
-from hermes_store.search.snippets import wanted_texts
+from hermes_store.search.hits import hits_of
+from hermes_store.search.snippets import Highlighter
 from hermes_store.sessions import lineage
 
-FEW_TITLES = 500
-"""Up to this many matching titles are all read; among more, the newest are found quickly."""
+HITS_PER_GROUP = 3
 
 
-def gather(
-    tx: Transaction, found: Sequence[Found], titled: Sequence[str], order: Order
-) -> list[tuple[str, list[Found]]]:
-    """Return conversations with their matches, ordered by their best match.
+@dataclass(slots=True)
+class _Conversation:
+    """A conversation with its first matches."""
 
-    By relevance, a matching title comes before any text; by time, it comes where its
-    conversation belongs.
-    """
-    root_of = lineage.roots(tx, (row.session_id for row in found))
-    members: dict[str, list[Found]] = {root: [] for root in titled}
-    for row in found:
-        members.setdefault(root_of.get(row.session_id, row.session_id), []).append(row)
-    groups = list(members.items())
-    if order is not Order.RELEVANCE:
-        moments = {root: _moment(tx, root, rows) for root, rows in groups}
-        groups.sort(key=lambda group: moments[group[0]], reverse=order is Order.NEWEST)
-    return groups
+    root_id: str
+    strength: Strength = Strength.WHOLE
+    step: int = 0
+    first: list[Found] = field(default_factory=list)
+    count: int = 0
+    titled: bool = False
 
 
-def _moment(tx: Transaction, root: str, rows: Sequence[Found]) -> float:
-    """Return the time of a conversation's best match, or else of its last activity."""
-    if rows:
-        return rows[0].timestamp
-    last = tx.value("SELECT last_active FROM session_activity WHERE session_id = ?", (root,))
-    return stored_values.moment(last)
+class Groups:
+    """Collects matches by conversation; only the first few of each are kept."""
 
+    def __init__(
+        self, tx: Transaction, titled: Sequence[str] = (), after: Cursor | None = None
+    ) -> None:
+        """`titled` are conversations whose title matches; `after` ends the page before."""
+        self._tx = tx
+        self._after = after or Cursor(-1, 0, 0.0, frozenset())
+        self._seen = self._after.seen
+        self._roots: dict[str, str] = {}
+        self._by_root: dict[str, _Conversation] = {}
+        self._titled = [root for root in titled if root not in self._seen]
+        self._shown: list[_Conversation] = []
 
-def with_matching_title(
-    tx: Transaction, search: Search, limit: int, root: Node | None = None
-) -> tuple[str, ...]:
-    """Return the conversations whose title matches, the newest first.
+    @property
+    def found(self) -> int:
+        """The number of conversations with matching messages."""
+        return len(self._by_root)
 
-    `root` replaces the query tree of the search for titles.
-    """
-    if search.is_about_messages or not tx.caps.has_session("title"):
-        return ()
-    root = root or search.root
-    condition = _of_title(root)
-    if condition is None or not wanted_texts(root):
-        return ()
-    tests, wanted = condition.sql, condition.values
-    conditions, values = search.rows.session_conditions()
-    # The title index is small; a session row, which includes the prompt, is not.
-    few = [
-        row[0]
-        for row in tx.rows(
-            f"SELECT s.rowid FROM sessions s WHERE s.title IS NOT NULL AND {tests} LIMIT ?",
-            (*wanted, FEW_TITLES + 1),
+    @property
+    def total(self) -> int:
+        """The number of conversations, with earlier pages and those found by title."""
+        return len(self._by_root.keys() | set(self._titled)) + len(self._seen)
+
+    def add(self, found: Found, step: int) -> bool:
+        """Add a match; return False if its conversation is on an earlier page."""
+        if found.session_id not in self._roots:
+            self._roots |= lineage.roots(self._tx, [found.session_id])
+        root = self._roots.setdefault(found.session_id, found.session_id)
+        if root in self._seen:
+            return False
+        if root not in self._by_root:
+            self._by_root[root] = _Conversation(root, found.strength, step)
+        group = self._by_root[root]
+        group.count += 1
+        if len(group.first) < HITS_PER_GROUP:
+            group.first.append(found)
+        return True
+
+    def page(
+        self, part: slice, highlighter: Highlighter, *, oldest_first: bool | None
+    ) -> tuple[Group, ...]:
+        """Return the conversations of a page; by relevance if there is no order of time.
+
+        By relevance, a matching title comes before any text; by time, it comes where its
+        conversation belongs.
+        """
+        for root in self._titled:
+            if root in self._by_root:
+                self._by_root[root].titled = True
+        named = [
+            _Conversation(root, titled=True) for root in self._titled if root not in self._by_root
+        ]
+        groups = list(self._by_root.values())
+        if oldest_first is None:
+            groups = [*named, *sorted(groups, key=lambda group: not group.titled)]
+        elif named:
+            moments = {group.root_id: self._moment(group) for group in (*groups, *named)}
+            sign = 1 if oldest_first else -1
+            groups = sorted(
+                (*groups, *named),
+                key=lambda group: (group.strength, sign * moments[group.root_id]),
+            )
+        self._shown = groups[part]
+        rows = [found for group in self._shown for found in group.first]
+        hits: dict[str, list[Hit]] = {}
+        for hit in hits_of(self._tx, rows, highlighter):
+            hits.setdefault(self._roots[hit.session_id], []).append(hit)
+        return tuple(
+            Group(
+                group.root_id,
+                tuple(hits.get(group.root_id, ())),
+                group.count,
+                group.titled,
+                group.strength,
+            )
+            for group in self._shown
         )
-    ]
-    if len(few) <= FEW_TITLES:
-        listed = "(SELECT value FROM json_each(?))"
-        chosen, bound = f"s.rowid IN {listed}", (json.dumps(few),)
-    else:
-        chosen, bound = f"s.title IS NOT NULL AND {tests}", wanted
-    rows = tx.rows(
-        f"SELECT s.id FROM sessions s WHERE {chosen} AND {conditions} "
-        "ORDER BY s.started_at DESC LIMIT ?",
-        (*bound, *values, limit),
-    )
-    ids = [session_id for (session_id,) in rows if type(session_id) is str]
-    root_of = lineage.roots(tx, ids)
-    return tuple(dict.fromkeys(root_of.get(each, each) for each in ids))
 
+    def _moment(self, group: _Conversation) -> float:
+        """Return the time of a conversation's best match, or else of its last activity."""
+        if group.first:
+            return self._time_of(group.first[0])
+        last = self._tx.value(
+            "SELECT last_active FROM session_activity WHERE session_id = ?", (group.root_id,)
+        )
+        return stored_values.moment(last)
 
-def _of_title(node: Node | None) -> Condition | None:
-    """Return a tree as a condition on titles, None if it cannot be one."""
-    match node:
-        case Text():
-            return in_title(_plain(node)) if len(node.value) <= MAX_PATTERN else None
-        case Not():
-            part = _of_title(node.part)
-            return replace(part, sql=f"NOT {part.sql}") if part is not None else None
-        case And() | Or():
-            parts = [_of_title(each) for each in node.parts]
-            # "this OR NOT that" would match nearly every title.
-            loose = isinstance(node, Or) and any(isinstance(each, Not) for each in node.parts)
-            known = [each for each in parts if each is not None]
-            if loose or len(known) < len(parts):
-                return None
-            word = " AND " if isinstance(node, And) else " OR "
-            values = tuple(value for each in known for value in each.values)
-            return Condition(f"({word.join(each.sql for each in known)})", values)
-        case _:
-            return None
+    def _time_of(self, found: Found) -> float:
+        stored = self._tx.value("SELECT timestamp FROM messages WHERE id = ?", (found.message_id,))
+        return stored_values.moment(stored)
 
-
-def _plain(text: Text) -> str:
-    return text.value.replace("\0", " ")
+    def cursor(self) -> Cursor:
+        """Return the end of the page that was shown last."""
+        seen = self._seen.union(group.root_id for group in self._shown)
+        last = next((group for group in reversed(self._shown) if group.first), None)
+        if last is None:
+            return replace(self._after, seen=seen)
+        return Cursor(last.step, last.first[0].message_id, self._time_of(last.first[0]), seen)

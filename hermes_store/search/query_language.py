@@ -3,7 +3,8 @@
 Words are joined by AND; `"a phrase"`, `OR`, `NOT`, `-word`, `(groups)` and `prefix*` work as in
 FTS5. `name:value` is a field if the name is known, and ordinary text otherwise, so that URLs and
 Windows paths need no quotes. Dangling operators, unbalanced parentheses and unclosed quotes are
-repaired and reported.
+repaired and reported. While the text is being typed, a field at its end that has no value yet is
+ignored without a word.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hermes_store.records.search import Diagnostic, Severity, Span
 from hermes_store.search.query_tree import And, Field, Node, Not, Or, Query, Text
 
 FIELDS = {
     "source": "where the session came from, such as source:telegram",
-    "role": "who wrote the message: user, assistant or tool",
+    "role": "who wrote the message: user, assistant, tool or system",
     "model": "part of the model's name",
     "tool": "the name of the tool that was used",
     "title": "part of the title",
@@ -38,6 +39,7 @@ MAX_DEPTH = 12
 """Nested groups; FTS5 accepts at most thirty nested operators."""
 
 _FIELD = re.compile(r"(-?)(\w+):(?=\S)")
+_BARE_FIELD = re.compile(r"(?:^|(?<=[\s(]))(?:(?:AND|OR|NOT)\s+)*-?(\w+):\s*$")
 _MEANINGFUL = re.compile(r"\w", re.UNICODE)
 
 
@@ -50,10 +52,14 @@ class _Token:
     quoted: bool = False
     prefix: bool = False
     negated: bool = False
+    unfinished: bool = False
 
 
-def parse(text: str, fields: Collection[str] = tuple(FIELDS)) -> Query:
-    """Parse a search text; every string is valid. With no `fields`, all of it is text."""
+def parse(text: str, fields: Collection[str] = tuple(FIELDS), *, typing: bool = False) -> Query:
+    """Parse a search text; every string is valid. With no `fields`, all of it is text.
+
+    While `typing`, more may follow: a field at the end may not have its whole value yet.
+    """
     notes: list[Diagnostic] = []
     if len(text) > MAX_LENGTH:
         notes.append(
@@ -63,11 +69,41 @@ def parse(text: str, fields: Collection[str] = tuple(FIELDS)) -> Query:
                 Severity.PROBLEM,
             )
         )
-    tokens = _tokens(text[:MAX_LENGTH], fields, notes)
+    read = _without_bare_field(text, fields) if typing else text
+    tokens = _tokens(read[:MAX_LENGTH], fields, notes)
+    if typing:
+        _mark_unfinished(tokens, text, notes)
+    tokens = _drop_valueless(tokens, notes, typing=typing)
     tokens, sort = _take_sort(tokens, notes)
     tokens = _drop_noise(tokens, notes)
     root = _Parser(tokens, notes).parse()
     return Query(text, root, tuple(notes), sort)
+
+
+# -- typing ------------------------------------------------------------------------------------
+
+
+def _without_bare_field(text: str, fields: Collection[str]) -> str:
+    """Return a text without the name of a field at its end, and the operators before it."""
+    found = _BARE_FIELD.search(text) if len(text) <= MAX_LENGTH else None
+    if found is None or found[1].lower() not in fields or _is_quote_open(text):
+        return text
+    return text[: found.start()]
+
+
+def _mark_unfinished(tokens: list[_Token], text: str, notes: list[Diagnostic]) -> None:
+    """Mark a field whose value ends the text; nothing is wrong with a quote that is open there."""
+    if not tokens or tokens[-1].kind != "field" or tokens[-1].span.end < len(text):
+        return
+    is_open = _is_quote_open(text)
+    if is_open:
+        notes[:] = [each for each in notes if each.span.start < tokens[-1].span.start]
+    if is_open or not text.endswith('"'):
+        tokens[-1] = replace(tokens[-1], unfinished=True)
+
+
+def _is_quote_open(text: str) -> bool:
+    return text.count('"') % 2 == 1
 
 
 # -- tokens ------------------------------------------------------------------------------------
@@ -101,11 +137,12 @@ def _token_at(
     found = _FIELD.match(text, start)
     if found is not None and fields:
         name = found[2].lower()
-        if name in fields:
+        if name not in fields:
+            _hint_at_field(found, notes)
+        elif not (depth and text[found.end()] == ")"):
             value, end, _, _ = _value_at(text, found.end(), depth, notes)
             span = Span(start, end)
             return _Token("field", span, value, name=name, negated=found[1] == "-")
-        _hint_at_field(found, notes)
     # Options such as --force and arrows are not negations.
     negated = text[start] == "-" and text[start + 1 : start + 2].strip("->") != ""
     value, end, quoted, prefix = _value_at(text, start + negated, depth, notes)
@@ -154,6 +191,23 @@ def _value_at(
     return value.rstrip("*") if starred else value, max(end, start + 1), False, starred
 
 
+def _drop_valueless(tokens: list[_Token], notes: list[Diagnostic], *, typing: bool) -> list[_Token]:
+    """Drop fields with an empty value; while typing, without a word."""
+    kept: list[_Token] = []
+    for token in tokens:
+        if token.kind != "field" or token.value.strip():
+            kept.append(token)
+            continue
+        # NOT belongs to the field; AND and OR join it to others, unless there are none yet.
+        joined = ("and", "or", "not") if typing and token is tokens[-1] else ("not",)
+        while kept and kept[-1].kind in joined:
+            kept.pop()
+        if not typing:
+            problem = f"{token.name}: has no value and was ignored."
+            notes.append(Diagnostic(problem, token.span, Severity.PROBLEM))
+    return kept
+
+
 def _take_sort(tokens: list[_Token], notes: list[Diagnostic]) -> tuple[list[_Token], str | None]:
     """Take out sort:, which is an order and not a condition."""
     sort = None
@@ -161,9 +215,9 @@ def _take_sort(tokens: list[_Token], notes: list[Diagnostic]) -> tuple[list[_Tok
     for token in tokens:
         if token.kind != "field" or token.name != "sort":
             rest.append(token)
-        elif token.value.lower() in SORTS:
-            sort = token.value.lower()
-        else:
+        elif (wanted := token.value.lower()) in SORTS:
+            sort = wanted
+        elif not (token.unfinished and any(each.startswith(wanted) for each in SORTS)):
             choices = ", ".join(SORTS)
             notes.append(
                 Diagnostic(
@@ -291,7 +345,7 @@ class _Parser:
         if token.kind == "(":
             return self._group(token, depth)
         node: Node = (
-            Field(token.name, token.value, token.span)
+            Field(token.name, token.value, token.span, token.unfinished)
             if token.kind == "field"
             else Text(token.value, token.span, token.quoted, token.prefix)
         )

@@ -28,6 +28,8 @@ class Field:
     name: str
     value: str
     span: Span
+    unfinished: bool = False
+    """Whether the value is still being typed: it ends the text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,12 +87,9 @@ def fold(text: str) -> str:
 def fold_in_place(text: str) -> str:
     """Return folded text of the same length, so that positions in both are the same.
 
-    A few letters that become longer in lower case (İ) are left unchanged.
+    The one letter that becomes longer in lower case (İ) is left unchanged.
     """
-    folded = fold(text)
-    if len(folded) == len(text):
-        return folded
-    return "".join(low if len(low := fold(char)) == 1 else char for char in text)
+    return "İ".join(map(fold, text.split("İ")))
 
 
 def analyse(node: Text, tokenize: Tokenize) -> Leaf:

@@ -1,18 +1,20 @@
 """Relaxing a query that found nothing, in visible steps.
 
-First punctuation is ignored, then other word forms match, then words with a typo, then the rarest
-word is left out. Each step explains itself.
+First punctuation is ignored, then other word forms match, then words with a typo, then words are
+left out, the rarest first. Each step explains itself: it names every word that it replaced or left
+out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Protocol
 
-from hermes_store.engines.sqlite.side_word_index import SideIndex
 from hermes_store.engines.sqlite.tokenizer import CJK, Tokenize
+from hermes_store.records.safe_text import shorten
 from hermes_store.records.search import Relaxation, Span
-from hermes_store.search.plan import quote
 from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text
 from hermes_store.search.snippets import wanted_texts
 
@@ -21,8 +23,25 @@ _ENDINGS = (
     "ied", "ed", "es", "s", "ly", "e", "y",
 )  # fmt: skip
 MIN_STEM = 3
-MAX_ALTERNATIVES = 4
+MIN_MISSPELLED = 4
+MAX_ALTERNATIVES = 3
 CANDIDATES = 2_000
+COUNTED = 20
+"""The most similar words to count the messages of."""
+HARDLY_EVER = 5
+"""A word in no more messages than this may be a typo that somebody made before."""
+ONE_LEFT_OUT = 6
+"""The most words to leave out one at a time, before leaving out several."""
+
+Frequency = Callable[[str], int]
+"""Returns how many messages have a word, perhaps only up to a limit."""
+
+
+class Vocabulary(Protocol):
+    """Supplies the words that messages have."""
+
+    def sharing_letters(self, word: str, limit: int) -> list[str]:
+        """Return words of similar length that share three consecutive letters with a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +50,19 @@ class Relaxed:
 
     root: Node
     step: Relaxation
+    certain: bool = True
+    """Whether wider trees may build on it; not if it replaced a word that some messages have."""
 
 
 def ladder(
     root: Node,
     tokenize: Tokenize,
-    index: SideIndex | None,
-    frequency: Callable[[str], int],
+    index: Vocabulary | None,
+    frequency: Frequency,
 ) -> Iterator[Relaxed]:
     """Yield ever wider trees. `frequency` returns how many messages have a word."""
+    frequency = cache(frequency)
+    typed = {text.span: text.value for text in wanted_texts(root)}
     plain = without_signs(root, tokenize)
     if plain is not None:
         alone = Relaxation("signs", "No match with this punctuation; showing the words alone.")
@@ -49,12 +72,17 @@ def ladder(
     if forms is not None and forms != root:
         other = Relaxation("forms", "No exact match; showing other forms of the words.")
         yield Relaxed(forms, other)
+    corrected: dict[Span, str] = {}
     if index is not None:
-        spelled = _spelled(root, index, frequency)
-        if spelled is not None:
-            yield spelled
-            root = spelled.root
-    yield from _fewer(root, frequency)
+        known, corrected = _spelled(root, _Speller(tokenize, index, frequency), corrected)
+        if known != root:
+            yield Relaxed(known, _typos(corrected))
+        rare = _Speller(tokenize, index, frequency, HARDLY_EVER)
+        guessed, replaced = _spelled(known, rare, corrected)
+        if guessed != known:
+            yield Relaxed(guessed, _typos(replaced), certain=False)
+        root = known
+    yield from _fewer(root, frequency, typed, corrected)
 
 
 def without_signs(root: Node, tokenize: Tokenize) -> Node | None:
@@ -101,36 +129,93 @@ def _any_form(text: Text) -> Node:
     return replace(text, prefix=True) if len(value) >= MIN_STEM else text
 
 
-def _spelled(root: Node, index: SideIndex, frequency: Callable[[str], int]) -> Relaxed | None:
-    """Replace words that no message has with similar ones."""
-    changed: list[str] = []
+def _enumerated(names: Iterable[str], word: str = "and") -> str:
+    """Return "a", "a and b" or "a, b and c"."""
+    *others, last = dict.fromkeys(names)
+    return f"{', '.join(others)} {word} {last}" if others else last
 
-    def mend(text: Text) -> Node:
-        word = text.value.lower()
-        if text.quoted or len(word) < 4 or not word.isalnum() or frequency(word):
+
+def _quoted(value: str) -> str:
+    return f"'{shorten(value, 40)}'"
+
+
+# -- typos -------------------------------------------------------------------------------------
+
+
+def _spelled(
+    root: Node, speller: _Speller, corrected: dict[Span, str]
+) -> tuple[Node, dict[Span, str]]:
+    """Return a tree with more words corrected, and what all corrections are."""
+    return _map_texts(root, speller.mended) or root, corrected | speller.changed
+
+
+def _typos(corrected: dict[Span, str]) -> Relaxation:
+    return Relaxation("typos", f"No exact match; showing {_enumerated(corrected.values())}.")
+
+
+@dataclass(slots=True)
+class _Speller:
+    """Replaces words that are in hardly any message with similar ones that are in more."""
+
+    tokenize: Tokenize
+    index: Vocabulary
+    frequency: Frequency
+    rarity: int = 0
+    changed: dict[Span, str] = field(default_factory=dict)
+
+    def mended(self, text: Text) -> Node:
+        """Return a word as it was probably meant, or the word itself."""
+        tokens = self.tokenize(text.value)
+        if text.quoted or CJK.search(text.value) or not text.value.isalnum() or len(tokens) != 1:
             return text
-        near = _near(word, index)
+        (word,) = tokens
+        if len(word) < MIN_MISSPELLED or word.isdigit() or self.frequency(word) > self.rarity:
+            return text
+        near, is_part = self._near(word)
         if not near:
             return text
-        changed.append(f"'{near[0]}' for '{text.value}'")
-        parts = tuple(replace(text, value=term) for term in near)
+        meant = _enumerated(map(_quoted, near), "or")
+        self.changed[text.span] = f"{meant} for {_quoted(text.value)}"
+        # What some messages have, even as a part of a word, may be meant after all.
+        kept = (text,) if is_part or self.frequency(word) else ()
+        parts = (*kept, *(replace(text, value=term) for term in near))
         return parts[0] if len(parts) == 1 else Or(parts, text.span)
 
-    mended = _map_texts(root, mend)
-    if mended is None or not changed:
-        return None
-    explanation = f"No exact match; showing {', '.join(changed)}."
-    return Relaxed(mended, Relaxation("typos", explanation))
+    def _near(self, word: str) -> tuple[list[str], bool]:
+        """Return the most similar words, and whether a word is known to have this one inside."""
+        allowed = 1 if len(word) < 8 else 2
+        similar: list[list[str]] = [[] for _ in range(allowed + 1)]
+        terms = {*self.index.sharing_letters(word, CANDIDATES), *_swapped(word)} - {word}
+        is_part = False
+        for term in sorted(terms, key=lambda term: (term[:1] != word[:1], term)):
+            is_part = is_part or word in term
+            distance = edit_distance(word, term, allowed)
+            # Another number is not a typo: 8081 is not 8080.
+            if distance <= allowed and _digits(term) == _digits(word):
+                similar[distance].append(term)
+        for found in similar:
+            near = [term for term in found[:COUNTED] if self.frequency(term) > self.frequency(word)]
+            if any(word in term for term in near):
+                return [], True  # it is not misspelled, only incomplete, and is found as a part
+            if near:
+                near.sort(key=lambda term: -self.frequency(term))
+                return near[:MAX_ALTERNATIVES], is_part
+        return [], is_part
 
 
-def _near(word: str, index: SideIndex) -> list[str]:
-    allowed = 1 if len(word) < 8 else 2
-    scored = sorted(
-        (distance, term)
-        for term in index.sharing_letters(word, CANDIDATES)
-        if (distance := edit_distance(word, term, allowed)) <= allowed
-    )
-    return [term for _, term in scored[:MAX_ALTERNATIVES]]
+def _swapped(word: str) -> set[str]:
+    """Return a word with any two neighboring letters swapped.
+
+    Such a word need not share three letters in a row with the right one: "dokcer", "docker".
+    """
+    return {
+        word[:place] + word[place + 1] + word[place] + word[place + 2 :]
+        for place in range(len(word) - 1)
+    }
+
+
+def _digits(word: str) -> str:
+    return "".join(filter(str.isdigit, word))
 
 
 def edit_distance(one: str, other: str, limit: int) -> int:
@@ -157,26 +242,46 @@ def edit_distance(one: str, other: str, limit: int) -> int:
     return min(previous[-1], limit + 1)
 
 
-def _fewer(root: Node, frequency: Callable[[str], int]) -> Iterator[Relaxed]:
-    """Leave out the rarest word repeatedly, down to one word."""
+# -- fewer words -------------------------------------------------------------------------------
+
+
+def _fewer(
+    root: Node, frequency: Frequency, typed: dict[Span, str], corrected: dict[Span, str]
+) -> Iterator[Relaxed]:
+    """Leave out each of the rarest words, then ever more of them, down to one word."""
     if not isinstance(root, And):
         return
-    parts = list(root.parts)
-    words = [part for part in parts if not isinstance(part, Not | Field)]
+    words = [part for part in root.parts if not isinstance(part, Not | Field)]
     total = len(words)
-    while len(words) > 1:
-        rarest = min(words, key=lambda part: _part_frequency(part, frequency))
-        words.remove(rarest)
-        parts.remove(rarest)
-        left = parts[0] if len(parts) == 1 else And(tuple(parts), Span(0, root.span.end))
-        explanation = f"No match has all {total} words; showing {len(words)} of {total}."
+    if total < 2:
+        return
+    rarest = sorted(words, key=lambda part: _part_frequency(part, frequency))
+    choices = [[word] for word in rarest[:ONE_LEFT_OUT]]
+    choices += [rarest[:number] for number in range(2, total)]
+    for left_out in choices:
+        gone = {id(part) for part in left_out}
+        parts = tuple(part for part in root.parts if id(part) not in gone)
+        left = parts[0] if len(parts) == 1 else And(parts, Span(0, root.span.end))
+        spans = {text.span for text in wanted_texts(left)}
+        shown = [change for span, change in corrected.items() if span in spans]
+        missing = [_name(part, typed) for part in words if id(part) in gone]
+        explanation = (
+            f"No match has {'both' if total == 2 else f'all {total}'} words; "
+            f"showing {_enumerated(shown) if shown else 'results'} without {_enumerated(missing)}."
+        )
         yield Relaxed(left, Relaxation("fewer words", explanation))
 
 
-def _part_frequency(part: Node, frequency: Callable[[str], int]) -> int:
+def _name(part: Node, typed: dict[Span, str]) -> str:
+    """Return a part of the query as the user typed it."""
+    texts = wanted_texts(part)
+    return _enumerated((_quoted(typed.get(text.span, text.value)) for text in texts), "or")
+
+
+def _part_frequency(part: Node, frequency: Frequency) -> int:
     return max((frequency(text.value) for text in wanted_texts(part)), default=0)
 
 
 def expression(word: str) -> str:
     """Return the FTS5 expression for counting a word."""
-    return quote(word.replace("\0", " "))
+    return '"' + word.replace("\0", " ").replace('"', '""') + '"'

@@ -1,62 +1,79 @@
-"""The search: from a text to a page of results with counts and diagnostics."""
+"""The search: from a text to a page of results, which grows while messages are still being read."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import apsw
 
 from hermes_store.engines.base import FullText
 from hermes_store.engines.sqlite.fulltext import WORDS
-from hermes_store.engines.sqlite.side_word_index import SideIndex
 from hermes_store.engines.sqlite.tokenizer import tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.records.listing import page_bounds
-from hermes_store.records.search import Count, Group, Hit, Order, Relaxation, Request, SearchResult
-from hermes_store.search import grouping, query_language, ranking, relaxation
+from hermes_store.records.search import (
+    Count,
+    Looked,
+    Order,
+    Relaxation,
+    Request,
+    SearchResult,
+    Strength,
+)
+from hermes_store.search import query_language, ranking, relaxation
 from hermes_store.search.cancellation import Stop
 from hermes_store.search.candidates import Found
 from hermes_store.search.field_conditions import MarkSource
+from hermes_store.search.grouping import Groups
+from hermes_store.search.hits import hits_of
 from hermes_store.search.query_tree import Node, Query
-from hermes_store.search.run_plan import CATCH_UP_SECONDS, Search, open_ended
+from hermes_store.search.run_plan import Search
+from hermes_store.search.titles import with_matching_title
 from hermes_store.sessions import lineage
 
 COUNT_UP_TO = 1_000
 RARE = 50
 SEEN_FOR_GROUPS = 500
-READ_FOR_GROUPS = 5_000
-"""Matches to read, at 10 µs each, so that one long conversation does not hide all others."""
-HITS_PER_GROUP = 3
+"""Matches to rank before they are grouped."""
+TELL_EVERY = 0.1
+"""Seconds between two partial results."""
 
 
 def search(
     tx: Transaction,
     request: Request,
-    index: SideIndex | None = None,
+    words: WordList | None = None,
     marks: MarkSource | None = None,
 ) -> SearchResult:
     """Run a search. Never raises for anything in the text."""
-    limit, offset = page_bounds(request.limit, request.offset)
-    request = replace(request, limit=limit, offset=offset)
-    query = query_language.parse(request.text)
-    root = query.root
-    if request.typing:
-        root = open_ended(root, len(request.text))
-    order = request.order or Order(query.sort or Order.NEWEST.value)
-    stop = Stop(request.cancelled, request.seconds)
-    runner = _Runner(tx, request, index, marks, stop, order)
-    result = runner.page(query, root)
-    if request.titles:
-        shown = lineage.roots(tx, [hit.session_id for hit in result.hits]).values()
-        titled = tuple(each for each in runner.titled(root) if each not in shown)
-        result = replace(result, titled=titled)
-    if result.hits or result.groups or result.titled:
-        return result
-    if root is None or not request.relax or stop.stopped:
-        return result
-    return runner.relaxed(query, root) or result
+    *_, result = _Runner(tx, request, words, marks).results(partials=False)
+    return result
+
+
+def stream(
+    tx: Transaction,
+    request: Request,
+    words: WordList | None = None,
+    marks: MarkSource | None = None,
+) -> Iterator[SearchResult]:
+    """Run a search and yield growing results: whole words at once, the complete page last."""
+    return _Runner(tx, request, words, marks).results(partials=True)
+
+
+@dataclass(slots=True)
+class _Walk:
+    """What a walk through the matches has found so far."""
+
+    groups: Groups
+    rows: list[Found]
+    seen: dict[Strength, int]
+    """The number of matches by strength."""
+    done: bool = False
+    """Whether the walk has come to the end of all matches."""
 
 
 class _Runner:
@@ -66,133 +83,153 @@ class _Runner:
         self,
         tx: Transaction,
         request: Request,
-        index: SideIndex | None,
+        words: WordList | None,
         marks: MarkSource | None,
-        stop: Stop,
-        order: Order,
     ) -> None:
+        limit, offset = page_bounds(request.limit, request.offset)
         self._tx = tx
-        self._request = request
-        self._index = index
+        self._request = replace(request, limit=limit, offset=offset)
+        self._words = words
         self._marks = marks
-        self._stop = stop
-        self._order = order
+        self._query: Query = query_language.parse(request.text, typing=request.typing)
+        self._order = request.order or Order(self._query.sort or Order.NEWEST.value)
+        self._stop = Stop(request.cancelled, request.seconds)
+
+    def results(self, *, partials: bool) -> Iterator[SearchResult]:
+        """Yield the results, the last one complete unless the search was stopped."""
+        root = self._query.root
+        result = None
+        for result in self._page(root, partials=partials):
+            if result.partial and not self._stop.stopped:
+                yield result
+        assert result is not None
+        if self._request.titles:
+            shown = lineage.roots(self._tx, [hit.session_id for hit in result.hits]).values()
+            named = self._titled(self._search(root))
+            result = replace(result, titled=tuple(each for each in named if each not in shown))
+        nothing = not (result.hits or result.groups or result.titled)
+        if nothing and root is not None and self._request.relax and not self._stop.stopped:
+            result = self._relaxed(root) or result
+        yield result
 
     def _search(self, root: Node | None) -> Search:
         return Search(
             self._tx,
             root,
-            index=self._index,
+            words=self._words,
             marks=self._marks,
             stop=self._stop,
             oldest_first=self._order is Order.OLDEST,
-            # A group shows only a few hits, so only their text is read.
-            texts=not self._request.grouped,
             now=self._request.now,
         )
 
-    def page(
-        self, query: Query, root: Node | None, steps: tuple[Relaxation, ...] = ()
-    ) -> SearchResult:
-        """Return the page of results for a tree."""
+    def _titled(self, running: Search) -> tuple[str, ...]:
+        wanted = self._request.offset + self._request.limit
+        return with_matching_title(self._tx, running.root, running.rows.conditions, wanted)
+
+    # -- a page ----------------------------------------------------------------------------
+
+    def _page(
+        self,
+        root: Node | None,
+        steps: tuple[Relaxation, ...] = (),
+        *,
+        partials: bool = False,
+        weakest: Strength = Strength.ROW,
+    ) -> Iterator[SearchResult]:
         running = self._search(root)
-        hits, groups, messages, conversations = (
-            self._grouped(running) if self._request.grouped else self._flat(running)
-        )
-        stopped = self._stop.stopped
-        back_to = running.rows.scanned_back_to if stopped else None
+        request = self._request
+        titled = self._titled(running) if request.grouped else ()
+        walk = _Walk(Groups(self._tx, titled, request.after), [], {})
+        told = time.monotonic()
+        for event in self._events(running, weakest):
+            if isinstance(event, Found):
+                if self._is_full(walk):
+                    break
+                self._take(walk, event, running)
+            elif self._is_full(walk):
+                break
+            elif partials and (
+                isinstance(event, Strength) or time.monotonic() - told > TELL_EVERY
+            ):
+                yield self._result(running, walk, steps, partial=True)
+                told = time.monotonic()
+        else:
+            walk.done = not self._stop.stopped
+        yield self._result(running, walk, steps, partial=self._stop.stopped)
+
+    def _events(
+        self, running: Search, weakest: Strength
+    ) -> Iterator[Found | Looked | Strength]:
+        if self._order is not Order.RELEVANCE:
+            return running.steps(after=self._request.after, weakest=weakest)
+        number = self._request.offset + self._request.limit
+        wanted = SEEN_FOR_GROUPS if self._request.grouped else number
+        return islice(ranking.ranked(running, wanted, weighted=True), wanted)
+
+    def _take(self, walk: _Walk, found: Found, running: Search) -> None:
+        if self._request.grouped:
+            place = running.place[0] if running.place is not None else 0
+            if not walk.groups.add(found, place):
+                return
+        else:
+            walk.rows.append(found)
+        walk.seen[found.strength] = walk.seen.get(found.strength, 0) + 1
+
+    def _is_full(self, walk: _Walk) -> bool:
+        wanted = self._request.offset + self._request.limit
+        number = walk.groups.found if self._request.grouped else len(walk.rows)
+        return number > wanted if self._request.grouped else number >= wanted
+
+    def _result(
+        self, running: Search, walk: _Walk, steps: tuple[Relaxation, ...], *, partial: bool
+    ) -> SearchResult:
+        request = self._request
+        more = not walk.done
+        page = slice(request.offset, request.offset + request.limit)
+        if request.grouped:
+            by_time = None if self._order is Order.RELEVANCE else self._order is Order.OLDEST
+            groups = walk.groups.page(page, running.highlighter, oldest_first=by_time)
+            hits = tuple(hit for group in groups for hit in group.hits)
+            conversations = Count(walk.groups.total, not more)
+        else:
+            groups = ()
+            hits = hits_of(self._tx, walk.rows[page], running.highlighter)
+            conversations = Count(len({hit.session_id for hit in hits}), not more)
         return SearchResult(
             hits=hits,
             groups=groups,
             order=self._order,
-            messages=messages,
+            messages=self._count(running, walk, partial=partial),
             conversations=conversations,
-            partial=stopped,
-            searched_back_to=back_to,
+            weaker=Count(walk.seen.get(Strength.ROW, 0), not more),
+            partial=partial,
+            looked=running.looked if partial else None,
+            next=walk.groups.cursor() if request.grouped and more else None,
             relaxations=steps,
-            diagnostics=(*query.diagnostics, *running.diagnostics),
+            diagnostics=(*self._query.diagnostics, *running.diagnostics),
             highlighter=running.highlighter,
         )
 
-    def titled(self, root: Node | None) -> tuple[str, ...]:
-        """Return the conversations whose title matches a tree, the newest first."""
-        return grouping.with_matching_title(self._tx, self._search(root), self._request.limit)
-
-    def _flat(self, running: Search) -> tuple[tuple[Hit, ...], tuple[Group, ...], Count, Count]:
-        wanted = self._request.offset + self._request.limit
-        found, more = self._first(running, wanted)
-        page = found[self._request.offset :]
-        messages = self._count(running, len(found), more)
-        conversations = Count(len({row.session_id for row in page}), not more)
-        return tuple(running.hit(row) for row in page), (), messages, conversations
-
-    def _first(self, running: Search, number: int) -> tuple[list[Found], bool]:
-        """Return the first matches in the wanted order, and whether there are more."""
-        if self._order is Order.RELEVANCE:
-            found = list(islice(ranking.ranked(running, number, weighted=True), number))
-            return found, len(found) == number
-        rows = running.found()
-        found = list(islice(rows, number))
-        more = not running.complete and next(rows, None) is not None
-        return found, more or self._stop.stopped
-
-    def _count(self, running: Search, seen: int, more: bool) -> Count:
+    def _count(self, running: Search, walk: _Walk, *, partial: bool) -> Count:
         """Count matches without reading them, up to a limit, or else return what was seen."""
-        if not more:
-            return Count(seen, True)
-        wanted = self._request.count and not (self._request.typing and running.is_slow)
-        counted = running.count(COUNT_UP_TO) if wanted else None
-        if counted is None or counted < seen:
+        seen = sum(number for strength, number in walk.seen.items() if strength < Strength.ROW)
+        if walk.done or partial or not self._request.count:
+            return Count(seen, walk.done)
+        counted = running.count(COUNT_UP_TO)
+        if counted is None or counted[0] < seen:
             return Count(seen, False)
-        exact = counted <= COUNT_UP_TO and running.single_tier
-        return Count(min(counted, COUNT_UP_TO), exact)
-
-    def _grouped(self, running: Search) -> tuple[tuple[Hit, ...], tuple[Group, ...], Count, Count]:
-        request = self._request
-        wanted = request.offset + request.limit
-        titled = grouping.with_matching_title(self._tx, running, wanted)
-        if self._order is Order.RELEVANCE:
-            found, more = self._first(running, SEEN_FOR_GROUPS)
-        else:
-            found, more = self._until_enough(running, wanted)
-        gathered = grouping.gather(self._tx, found, titled, self._order)
-        page = tuple(
-            Group(
-                root_id,
-                tuple(running.hit(row) for row in rows[:HITS_PER_GROUP]),
-                len(rows),
-                root_id in titled,
-            )
-            for root_id, rows in gathered[request.offset : wanted]
-        )
-        messages = self._count(running, len(found), more)
-        conversations = Count(len(gathered), not more)
-        return tuple(hit for group in page for hit in group.hits), page, messages, conversations
-
-    def _until_enough(self, running: Search, wanted: int) -> tuple[list[Found], bool]:
-        """Return matches from enough conversations, and whether there are more."""
-        found: list[Found] = []
-        roots: dict[str, str] = {}
-        for row in running.found():
-            found.append(row)
-            if row.session_id not in roots:
-                roots |= lineage.roots(self._tx, [row.session_id])
-            if len(set(roots.values())) > wanted or len(found) >= READ_FOR_GROUPS:
-                return found, True
-        return found, self._stop.stopped
+        return Count(*counted)
 
     # -- relaxation ------------------------------------------------------------------------
 
-    def relaxed(self, query: Query, root: Node) -> SearchResult | None:
-        """Return the first wider form of a tree that finds something."""
+    def _relaxed(self, root: Node) -> SearchResult | None:
+        """Return the first wider form of a tree that finds something, in whole words."""
         tokenize = tokenizer(self._tx.connection)
-        if self._index is not None:
-            # Similar words are found only in the side index, so bring it up to date.
-            deadline = time.monotonic() + CATCH_UP_SECONDS
-            self._index.catch_up(self._tx, deadline=deadline, stopped=self._stop)
+        listed = self._words if self._words is not None and self._words.covered(self._tx) else None
         with self._stop.watching(self._tx.connection):
-            for wider in relaxation.ladder(root, tokenize, self._index, self._frequency):
-                result = self.page(query, wider.root, (wider.step,))
+            for wider in relaxation.ladder(root, tokenize, listed, self._frequency):
+                *_, result = self._page(wider.root, (wider.step,), weakest=Strength.WHOLE)
                 if result.hits or result.groups:
                     return result
                 if self._stop():
@@ -213,3 +250,4 @@ class _Runner:
             )
         except apsw.SQLError:
             return 0  # the word has nothing that can be indexed
+

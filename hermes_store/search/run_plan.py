@@ -1,37 +1,34 @@
-"""Running a plan: read candidates, test them where needed, and make hits."""
+"""Running a plan: matches one after the other, the strongest first, each strength in time order."""
 
 from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from itertools import count
 
 import apsw
 
-from hermes_store.engines.sqlite.fulltext import TRIGRAM, WORDS, indexed_text
-from hermes_store.engines.sqlite.side_word_index import TAIL_ROWS, SideIndex
+from hermes_store.engines.sqlite.fulltext import TRIGRAM, WORDS
 from hermes_store.engines.sqlite.tokenizer import Tokenize, tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.records.message_content import MARKER, decode, readable
-from hermes_store.records.search import Diagnostic, Hit
+from hermes_store.engines.sqlite.word_list import WordList
+from hermes_store.records.search import Cursor, Diagnostic, Looked, Strength
+from hermes_store.records.stored_values import moment
 from hermes_store.search import field_conditions
 from hermes_store.search.cancellation import Stop
-from hermes_store.search.candidates import SCAN_STEP, Found, Rows
-from hermes_store.search.exact_match import Candidate, satisfies
-from hermes_store.search.field_conditions import Condition, FieldProblem, MarkSource
-from hermes_store.search.plan import Cover, Planner, Tier
-from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text
-from hermes_store.search.query_words import Kind
-from hermes_store.search.snippets import Highlighter, excerpt, wanted_texts
+from hermes_store.search.candidates import MAX_ID, Found, Rows
+from hermes_store.search.field_conditions import Condition, FieldProblem, MarkSource, Unfinished
+from hermes_store.search.plan import Planner, Step
+from hermes_store.search.query_tree import And, Field, Node, Not, Or
+from hermes_store.search.snippets import Highlighter, wanted_texts
+from hermes_store.sessions import late_messages
+from hermes_store.sessions.late_messages import Late
 from hermes_store.sessions.messages import findable
 
-CATCH_UP_SECONDS = 0.25
-MAX_ID = 2**62
-
-READ_ALL = Tier(Cover(scan=True, exact=False), parts=True)
+Produce = Callable[[int, int], Iterator[Found | Looked]]
 
 
 class Search:
@@ -42,39 +39,40 @@ class Search:
         tx: Transaction,
         root: Node | None,
         *,
-        index: SideIndex | None = None,
+        words: WordList | None = None,
         marks: MarkSource | None = None,
         extra: Sequence[Condition] = (),
         stop: Stop | None = None,
         oldest_first: bool = False,
-        texts: bool = True,
         now: float | None = None,
     ) -> None:
         self._tx = tx
         self._marks = marks
         self.stop = stop or Stop()
         self._oldest_first = oldest_first
-        self._tokenize: Tokenize = tokenizer(tx.connection)
+        self._now = time.time() if now is None else now
         self.diagnostics: list[Diagnostic] = []
         self.complete = False
-        self._now = time.time() if now is None else now
-        self._newest: int = tx.value("SELECT MAX(id) FROM messages") or 0
-        self._covered = self._usable_index(index)
-        self._index = index if self._covered is not None else None
-        self._planner = Planner(tx, self._tokenize, self._index)
+        """Whether everything has been looked at."""
+        self.looked: Looked | None = None
+        """How far messages have been read, if any must be."""
+        self.place: tuple[int, Found] | None = None
+        """The step of the last match, and the match."""
         self._conditions: dict[Field, Condition] = {}
         conditions, self.root = self._hoist(self._understood(root))
-        self._mixed = _fields_in(self.root)
-        self.is_about_messages = any(not each.session for each in conditions)
-        """Whether a condition concerns messages, which a title cannot meet."""
         self.rows = Rows(
             tx,
             [Condition(findable(tx), session=False), *extra, *conditions],
-            [self._conditions[field] for field in self._mixed],
             oldest_first=oldest_first,
-            texts=texts,
         )
-        self.highlighter = Highlighter(self._planner.leaf(text) for text in wanted_texts(self.root))
+        self.planner = Planner(
+            tx, self.root, self._tokenize, words, self._conditions.__getitem__
+        )
+        self.highlighter = Highlighter(self.planner.leaf(text) for text in wanted_texts(self.root))
+
+    @cached_property
+    def _tokenize(self) -> Tokenize:
+        return tokenizer(self._tx.connection)
 
     # -- conditions ------------------------------------------------------------------------
 
@@ -83,12 +81,14 @@ class Search:
         match node:
             case Field():
                 try:
-                    self._conditions[node] = field_conditions.condition(
-                        self._tx, node, self._now, self._marks
-                    )
+                    condition = field_conditions.condition(self._tx, node, self._now, self._marks)
+                except Unfinished:
+                    return None
                 except FieldProblem as problem:
                     self.diagnostics.append(field_conditions.diagnose(node, problem))
                     return None
+                self._conditions[node] = condition
+                self.diagnostics += field_conditions.remarked(node, condition)
                 return node
             case Not():
                 negated = self._understood(node.part)
@@ -120,244 +120,141 @@ class Search:
             case _:
                 return [], root
 
-    def _usable_index(self, index: SideIndex | None) -> int | None:
-        """Return the id up to which the side index is complete, updating it if that is quick."""
-        if index is None:
-            return None
-        covered = index.covered(self._tx)
-        if covered is not None and self._newest - covered > TAIL_ROWS:
-            deadline = time.monotonic() + CATCH_UP_SECONDS
-            index.catch_up(self._tx, deadline=deadline, stopped=self.stop)
-            covered = index.covered(self._tx)
-        if covered is None or self._newest - covered > TAIL_ROWS:
-            return None
-        return covered
+    # -- matches ---------------------------------------------------------------------------
 
-    # -- candidates ------------------------------------------------------------------------
+    def found(
+        self, *, after: Cursor | None = None, weakest: Strength = Strength.ROW
+    ) -> Iterator[Found]:
+        """Yield matches; see `steps` for what comes in between."""
+        for each in self.steps(after=after, weakest=weakest):
+            if isinstance(each, Found):
+                yield each
 
-    def found(self) -> Iterator[Found]:
-        """Yield matches: whole words before parts of words, the newest first within each."""
+    def steps(
+        self, *, after: Cursor | None = None, weakest: Strength = Strength.ROW
+    ) -> Iterator[Found | Looked | Strength]:
+        """Yield matches, how far messages have been read, and each strength once it is done.
+
+        With `after`, go on behind the end of a page.
+        """
         seen: set[int] = set()
+        strength = None
         with self.stop.watching(self._tx.connection):
-            for tier in self._tiers():
-                for row in self._tier(tier):
-                    if row.message_id not in seen:
-                        seen.add(row.message_id)
-                        yield row
+            for place, step in enumerate(self.planner.steps(self._few)):
+                if step.strength > weakest:
+                    break
+                if strength is not None and step.strength is not strength:
+                    yield strength
+                strength = step.strength
+                if after is not None and place < after.step:
+                    continue
+                here = after if after is not None and place == after.step else None
+                for each in self._run(step, here):
+                    if isinstance(each, Looked):
+                        self.looked = each
+                        yield each
+                    elif each.message_id not in seen:
+                        seen.add(each.message_id)
+                        self.place = place, each
+                        yield each
                 if self.stop():
                     return
             self.complete = not self.stop.stopped
 
-    def _tiers(self) -> Iterator[Tier]:
-        """Yield the tiers; the second is planned only if the first is not enough."""
-        if self._few is not None:
-            yield READ_ALL
-            return
-        yield self._first_tier
-        if self._second_tier is not None:
-            yield self._second_tier
-
-    @cached_property
-    def _first_tier(self) -> Tier:
-        return self._planner.first_tier(self.root)
-
-    @cached_property
-    def _second_tier(self) -> Tier | None:
-        return self._planner.second_tier(self.root, self._first_tier)
-
-    def _tier(self, tier: Tier) -> Iterator[Found]:
-        if self._few is not None:
-            streams = [self._tested(self.rows.with_ids(self._few), tier)]
-        else:
-            streams = [
-                rows if exact else self._tested(rows, tier) for rows, exact in self._streams(tier)
-            ]
-        sign = 1 if self._oldest_first else -1
-        return heapq.merge(*streams, key=lambda row: sign * row.message_id)
-
-    def _streams(self, tier: Tier) -> Iterator[tuple[Iterator[Found], bool]]:
-        """Yield the streams of a tier, and whether each has only matches."""
-        cover = tier.cover
-        floor = self._tx.caps.rebuild_floor or 0
-        overlong = self._overlong(tier) if cover.listed_words else []
-        if cover.scan or overlong is None:
-            yield self.rows.scan(0, MAX_ID, *self._cheap_test()), cover.scan and cover.exact
-            return
-        high = MAX_ID
-        if cover.listed_words and self._covered is not None:
-            # Words of newer messages may be missing from the side index.
-            high = self._covered
-            yield self.rows.since(high + 1), False
-            yield self.rows.with_ids([i for i in overlong if i <= high]), False
-        if cover.words and cover.slow and not self._oldest_first:
-            yield self._newest_first(tier, floor, high), True
-        elif cover.words:
-            found = self.rows.lookup(WORDS, cover.words, floor, high, exact=cover.exact)
-            yield found, cover.exact
-        if cover.trigram:
-            found = self.rows.lookup(TRIGRAM, cover.trigram, floor, MAX_ID, exact=cover.exact)
-            yield found, cover.exact
-        if floor:
-            yield self.rows.scan(0, floor - 1, *self._cheap_test()), False
-
-    def _newest_first(self, tier: Tier, low: int, high: int) -> Iterator[Found]:
-        """Yield the matches of a slow look-up, scanning the newest messages before using the index.
-
-        Where many words match, most results are found right there.
-        """
-        cover = tier.cover
-        assert cover.words is not None
-        edge = max(low, self._newest - SCAN_STEP)
-        yield from self._tested(self.rows.scan(edge, high, *self._cheap_test()), tier)
-        if self.stop():
-            return
-        older = self.rows.lookup(WORDS, cover.words, low, edge - 1, exact=cover.exact)
-        yield from older if cover.exact else self._tested(older, tier)
-
-    def _overlong(self, tier: Tier) -> list[int] | None:
-        """Return the messages with words too long for the side index; all for the last tier."""
-        assert self._index is not None
-        return self._index.overlong(-1 if tier.parts else TAIL_ROWS)
-
-    def _cheap_test(self) -> tuple[str, list[Any]]:
-        """Return an SQL test that every match passes, so that most text never leaves SQLite."""
-        parts = self.root.parts if isinstance(self.root, And) else (self.root,)
-        text = indexed_text("m")
-        tests: list[str] = ["1"]
-        values: list[Any] = []
-        for part in parts:
-            if not isinstance(part, Text) or "\0" in part.value:
-                continue
-            if len(part.value) > field_conditions.MAX_PATTERN:
-                continue
-            leaf = self._planner.leaf(part)
-            literal = leaf.kind is not Kind.WORDS or leaf.tokens == (part.value,)
-            if literal and part.value.lower() == part.value.upper():
-                tests.append(f"instr({text}, ?)")
-                values.append(part.value)
-            elif part.value.isascii() and (leaf.kind is not Kind.WORDS or len(leaf.tokens) == 1):
-                # LIKE stops at NUL and respects diacritics; such text goes to the exact test.
-                tests.append(
-                    f"({text} LIKE ? ESCAPE '\\' OR length({text}) <> length(CAST({text} AS BLOB)))"
-                )
-                values.append(field_conditions.like(part.value.strip()))
-        return " AND ".join(tests), values
-
-    def _tested(self, rows: Iterator[Found], tier: Tier) -> Iterator[Found]:
-        """Yield the rows whose text really matches."""
-        for row in rows:
-            if self.stop():
-                return
-            if self.root is None or self._matches(row, tier.parts):
-                yield row
-
-    def _matches(self, row: Found, parts: bool) -> bool:
-        assert self.root is not None
-        flags = dict(zip(self._mixed, (bool(flag) for flag in row.flags), strict=True))
-        candidate = Candidate(row.text, flags, self._tokenize)
-        return satisfies(self.root, candidate, self._planner.leaf, parts=parts)
+    def _run(self, step: Step, after: Cursor | None) -> Iterator[Found | Looked]:
+        if step.lookup is None:
+            return self._in_time(lambda low, high: self.rows.read(step, low, high), after)
+        return self._in_time(lambda low, high: self.rows.look_up(step, low, high), after)
 
     @cached_property
     def _few(self) -> list[int] | None:
         return self.rows.of_few_sessions()
 
-    # -- relevance -------------------------------------------------------------------------
+    # -- order of time ---------------------------------------------------------------------
+
+    def _in_time(self, produce: Produce, after: Cursor | None) -> Iterator[Found | Looked]:
+        """Yield matches by their time, which is the order of their ids but for late messages."""
+        late = late_messages.ranges(self._tx)
+        low, high = 0, MAX_ID
+        if after is not None:
+            low, high = (after.message_id + 1, high) if self._oldest_first else (low, after.message_id - 1)
+        if not late:
+            yield from produce(low, high)
+            return
+        sign = 1 if self._oldest_first else -1
+        waiting = sorted(late, key=lambda each: sign * self._begins(each), reverse=True)
+        heap: list[tuple[float, int, Found, Iterator[Found | Looked]]] = []
+        number = count()
+
+        def take(stream: Iterator[Found | Looked]) -> Iterator[Looked]:
+            for each in stream:
+                if isinstance(each, Looked):
+                    yield each
+                    continue
+                at = sign * self._moment(each)
+                if after is None or at >= sign * after.moment:
+                    heapq.heappush(heap, (at, next(number), each, stream))
+                    return
+
+        yield from take(self._between(produce, late, low, high))
+        while heap or waiting:
+            while waiting and (not heap or sign * self._begins(waiting[-1]) <= heap[0][0]):
+                each = waiting.pop()
+                yield from take(produce(each.first, each.last))
+            if heap:
+                _, _, found, stream = heapq.heappop(heap)
+                yield found
+                yield from take(stream)
+
+    def _begins(self, late: Late) -> float:
+        return late.oldest if self._oldest_first else late.newest
+
+    def _moment(self, found: Found) -> float:
+        return moment(
+            self._tx.value("SELECT timestamp FROM messages WHERE id = ?", (found.message_id,))
+        )
+
+    def _between(
+        self, produce: Produce, late: Sequence[Late], low: int, high: int
+    ) -> Iterator[Found | Looked]:
+        """Yield what lies between the late messages."""
+        gaps: list[tuple[int, int]] = []
+        for each in sorted(late, key=lambda each: each.first):
+            if low <= each.first - 1:
+                gaps.append((low, min(high, each.first - 1)))
+            low = max(low, each.last + 1)
+        gaps.append((low, high))
+        for first, last in gaps if self._oldest_first else reversed(gaps):
+            if first <= last:
+                yield from produce(first, last)
+
+    # -- counts ----------------------------------------------------------------------------
 
     @property
     def connection(self) -> apsw.Connection:
         """The connection of the snapshot, for functions that FTS5 calls."""
         return self._tx.connection
 
-    def single_lookup(self) -> tuple[str, str] | None:
-        """Return index and expression if one look-up answers the first tier exactly."""
-        if self.root is None or self._few is not None:
+    def single_lookup(self) -> tuple[str, str, Condition] | None:
+        """Return index, expression and test if one look-up finds all of the strongest matches."""
+        step = None if self._few is not None else next(self.planner.steps(), None)
+        if step is None or step.lookup is None or self.planner.first_lookup() is None:
             return None
-        cover = self._first_tier.cover
-        if cover.scan or not cover.exact or self._tx.caps.rebuild_floor:
-            return None
-        if cover.listed_words and self._newest > (self._covered or 0):
-            return None
-        if cover.words and not cover.trigram:
-            return WORDS, cover.words
-        if cover.trigram and not cover.words:
-            return TRIGRAM, cover.trigram
+        if step.lookup.words and not step.lookup.trigram:
+            return WORDS, step.lookup.words, step.test
+        if step.lookup.trigram and not step.lookup.words:
+            return TRIGRAM, step.lookup.trigram, step.test
         return None
 
-    def count(self, up_to: int) -> int | None:
-        """Count the matches of the first tier without reading them, up to one beyond a limit.
+    def count(self, up_to: int) -> tuple[int, bool] | None:
+        """Count matches without reading them, and tell whether all are counted.
 
-        None if only reading the text could tell.
+        None if only reading can tell.
         """
-        lookup = self.single_lookup()
+        lookups, complete = self.planner.countable() if self._few is None else ([], False)
+        if not lookups:
+            return None
         counted = None
-        if lookup is not None:
-            with self.stop.watching(self._tx.connection):
-                counted = self.rows.count(*lookup, up_to)
-        return counted
-
-    @property
-    def is_slow(self) -> bool:
-        """Whether using the index, even for a count, means collecting all matches."""
-        return self._few is None and self._first_tier.cover.slow
-
-    @property
-    def has_short_cjk(self) -> bool:
-        """Whether Chinese, Japanese or Korean text of fewer than three characters is wanted."""
-        leaves = (self._planner.leaf(text) for text in wanted_texts(self.root))
-        return any(leaf.kind is Kind.CJK and len(leaf.needle) < 3 for leaf in leaves)
-
-    @property
-    def single_tier(self) -> bool:
-        """Whether there are only whole words to find, no parts of words."""
-        return self._second_tier is None
-
-    def density(self, row: Found) -> float:
-        """Return the density of matches in a text."""
-        found = len(self.highlighter.spans(row.text))
-        return found / (found + 1.2 + len(row.text) / 900)
-
-    # -- hits ------------------------------------------------------------------------------
-
-    def hit(self, row: Found) -> Hit:
-        """Return a match as a hit with its excerpt."""
-        if not row.read:
-            (row,) = self.rows.with_ids([row.message_id])
-        content = row.content or ""
-        if content.startswith(MARKER):
-            content = readable(decode(content))
-        shown = f"{content} {row.tool_name or ''} {row.tool_calls or ''}"
-        return Hit(
-            message_id=row.message_id,
-            session_id=row.session_id,
-            role=row.role,
-            timestamp=row.timestamp,
-            source=row.source,
-            snippet=excerpt(shown, self.highlighter),
-            tool_name=row.tool_name,
-            model=row.model,
-            session_started=row.session_started,
-        )
-
-
-def _fields_in(node: Node | None) -> tuple[Field, ...]:
-    match node:
-        case Field():
-            return (node,)
-        case Not():
-            return _fields_in(node.part)
-        case And() | Or():
-            return tuple(field for part in node.parts for field in _fields_in(part))
-        case _:
-            return ()
-
-
-def open_ended(node: Node | None, end: int) -> Node | None:
-    """Make the word that ends at a place of the query text a prefix, as while typing."""
-    match node:
-        case Text(quoted=False) if node.span.end == end:
-            return replace(node, prefix=True)
-        case And() | Or():
-            parts = tuple(part for each in node.parts if (part := open_ended(each, end)))
-            return replace(node, parts=parts)
-        case _:
-            return node
+        with self.stop.watching(self._tx.connection):
+            counted = self.rows.count(lookups, up_to)
+        return None if counted is None else (min(counted, up_to), complete and counted <= up_to)

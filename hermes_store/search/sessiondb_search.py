@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
-from hermes_store.engines.sqlite.side_word_index import SideIndex
 from hermes_store.engines.sqlite.tokenizer import Tokenize, tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.records import message_content as contents
 from hermes_store.records.listing import page_bounds
-from hermes_store.records.search import Hit
+from hermes_store.records.search import Hit, Severity
 from hermes_store.records.sources import all_spellings
 from hermes_store.search import query_language, ranking
 from hermes_store.search.cancellation import Stop
 from hermes_store.search.field_conditions import Condition, MarkSource
+from hermes_store.search.hits import hits_of
 from hermes_store.search.query_tree import Node
 from hermes_store.search.relaxation import without_signs
 from hermes_store.search.run_plan import Search
@@ -38,7 +40,7 @@ def search_messages(
     tx: Transaction,
     query: str,
     *,
-    index: SideIndex | None = None,
+    words: WordList | None = None,
     marks: MarkSource | None = None,
     source_filter: Sequence[str] | None = None,
     exclude_sources: Sequence[str] | None = None,
@@ -57,11 +59,13 @@ def search_messages(
         extra.append(_within("m.role", "IN", role_filter))
     for root in _readings(query, tokenizer(tx.connection)):
         stop = Stop(seconds=SCAN_SECONDS)
-        search = Search(tx, root, index=index, marks=marks, extra=extra, stop=stop)
-        if search.diagnostics:
+        search = Search(tx, root, words=words, marks=marks, extra=extra, stop=stop)
+        if any(each.severity is Severity.PROBLEM for each in search.diagnostics):
             continue  # "on:fire" is not about a day
-        hits = ranking.best(search, limit=limit, offset=offset)
-        if hits or (offset and ranking.best(search, limit=1)):
+        number = offset + limit
+        found = list(islice(ranking.ranked(search, number, weighted=False), number))
+        if found:
+            hits = hits_of(tx, found[offset:], search.highlighter)
             context = _contexts(tx, hits)
             return [_result(hit, context[hit.message_id]) for hit in hits]
     return []

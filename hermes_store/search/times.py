@@ -16,6 +16,10 @@ _UNITS = {
     "y": timedelta(days=365),
 }
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_NAMES = ("today", "yesterday", *_DAYS)
+_BEGINNING = re.compile(r"\d{1,5}\s*(mi)?|\d{4}-[01]?")
+_BEGINNING_OF_DAY = re.compile(r"(\d{4}-\d{2})-[0-3]?")
+_BEGINNING_OF_MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[t ][\d:.+-]*")
 EXAMPLES = "7d, 12h, 2026-01-31, 2026-01, yesterday or monday"
 
 
@@ -42,6 +46,15 @@ def span(text: str, now: float) -> tuple[float, float] | None:
     except (ValueError, OverflowError, OSError):
         return None
     return moment.timestamp(), moment.timestamp()
+
+
+def may_begin(text: str, now: float) -> bool:
+    """Return whether a time can begin with a text that is not a time itself, as while typing."""
+    wanted = text.strip().lower()
+    if _BEGINNING.fullmatch(wanted) or any(name.startswith(wanted) for name in _NAMES):
+        return True
+    longer = _BEGINNING_OF_DAY.fullmatch(wanted) or _BEGINNING_OF_MOMENT.fullmatch(wanted)
+    return longer is not None and span(longer[1], now) is not None
 
 
 def _calendar(wanted: str, today: date) -> tuple[date, date] | None:

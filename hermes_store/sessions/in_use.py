@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 
 from hermes_store.engines.sqlite.schema_reader import columns
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import SessionInUse
-from hermes_store.records.stored_values import moment, text_or
+from hermes_store.records.stored_values import moment, text, text_or
 from hermes_store.sessions import lineage
 
 Read = Callable[[], AbstractContextManager[Transaction]]
@@ -46,6 +48,39 @@ def in_use(tx: Transaction, session_id: str, now: float) -> str | None:
     minutes = max(0, int(now - last)) // 60
     ago = f"{minutes + 1} minutes" if minutes else "a minute"
     return f"Session {session_id} has not ended and was active less than {ago} ago."
+
+
+def is_live(ended: bool, last_active: float, now: float) -> bool:
+    """Return whether a conversation is live: it has not ended and was active a moment ago."""
+    return not ended and now - last_active < IN_USE_SECONDS
+
+
+def live_sessions(tx: Transaction, now: float) -> tuple[str, ...]:
+    """Return all sessions of the conversations that a list shows as live."""
+    # An index of the table has the time after this flag; the view computes each column it is asked
+    # for. Times that are no numbers sort as later than all others, so none is missed.
+    flagged = "listed IN (0, 1) AND " if tx.caps.activity else ""
+    recent = tx.rows(
+        f"SELECT DISTINCT root_id FROM session_activity WHERE {flagged}chain_active > ?",
+        (now - IN_USE_SECONDS - 1,),
+    )
+    roots = json.dumps([root for (root,) in recent if type(root) is str])
+    chains: defaultdict[str, list[tuple[str, str | None, float, bool, float]]] = defaultdict(list)
+    for root, *row in tx.rows(
+        f"{lineage.CHAIN}SELECT chain.root, s.id, s.parent_session_id, s.started_at, "
+        "s.ended_at IS NOT NULL, a.last_active FROM chain CROSS JOIN sessions s ON s.id = chain.id "
+        "CROSS JOIN session_activity a ON a.session_id = s.id",
+        (roots,),
+    ):
+        session_id, parent, started_at, ended, last_active = row
+        chains[root].append((session_id, parent, started_at, bool(ended), moment(last_active)))
+    live: list[str] = []
+    for root, members in chains.items():
+        tip = lineage.tip_of(root, [each[:3] for each in members])
+        ended_by_id = {each[0]: each[3] for each in members}
+        if is_live(ended_by_id.get(tip, True), max(each[4] for each in members), now):
+            live += ended_by_id
+    return tuple(text(each) for each in live)
 
 
 def refuse_in_use(read: Read, session_ids: Iterable[str], now: float) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from hermes_store.engines.sqlite import side_word_index, sidecar_database
+from hermes_store.engines.sqlite import sidecar_database, word_list
 from hermes_store.errors import StoreError
 
 _LOGS = ("", "-wal", "-shm", "-journal")
@@ -20,7 +20,7 @@ def refuse_unusable(path: Path, database: Path) -> None:
     """Raise a StoreError for a target that cannot or must not be written."""
     if path.is_dir():
         raise StoreError(f"{path} is a folder. Give the name of a file in it.")
-    own = (database, sidecar_database.path_for(database), side_word_index.path_for(database))
+    own = (database, sidecar_database.path_for(database), word_list.path_for(database))
     for name in (each.name + log for each in own for log in _LOGS):
         if _is_same(path, database.with_name(name)):
             raise StoreError(f"{path} is part of the session database. Choose another file.")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hermes_store.engines.base import Progress
-from hermes_store.engines.sqlite import side_word_index
+from hermes_store.engines.sqlite import word_list
 from hermes_store.engines.sqlite.erase import last_traces
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.sidecar_database import Sidecar
@@ -257,5 +257,5 @@ class Trash:
             return f"Fragments of deleted text may remain in the files: {error}"
         if forgotten:
             return left
-        words = f"{side_word_index.path_for(self._db.path)} may contain deleted words; delete it."
+        words = f"{word_list.path_for(self._db.path)} may contain deleted words; delete it."
         return words if left is None else f"{left} {words}"

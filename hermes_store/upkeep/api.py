@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 
 from hermes_store.config.settings import Config
 from hermes_store.engines.base import Progress
 from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.side_word_index import SideIndex
+from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.marks.marks import Marks
 from hermes_store.records.prune import PruneFilter, PrunePlan
 from hermes_store.records.statistics import Insights, ModelUsage, SessionUsage, Stats
@@ -21,9 +22,9 @@ from hermes_store.upkeep import auto_prune, insights, optimize, prune_plan, stat
 class Upkeep:
     """Statistics, pruning and optimizing."""
 
-    def __init__(self, database: Database, index: SideIndex, trash: Trash, marks: Marks) -> None:
+    def __init__(self, database: Database, words: WordList, trash: Trash, marks: Marks) -> None:
         self._database = database
-        self._index = index
+        self._words = words
         self._trash = trash
         self._marks = marks
 
@@ -94,6 +95,6 @@ class Upkeep:
     def optimize(self, progress: Progress | None = None) -> OptimizeReport:
         """Make the database as small and its search as fast as possible; see docs/storage.md."""
         report = optimize.optimize(self._database, progress)
-        with self._database.read() as tx:
-            self._index.catch_up(tx)
+        listed = None if progress is None else partial(progress, "Listing words")
+        self._words.prepare(self._database.read, progress=listed)
         return report

@@ -12,7 +12,7 @@ from hermes_store.engines.sqlite import fulltext, migrations, schema
 from hermes_store.engines.sqlite.damage import find_damage, mended_declarations
 from hermes_store.engines.sqlite.file_capabilities import UNREADABLE
 from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.side_word_index import path_for
+from hermes_store.engines.sqlite.word_list import path_for
 from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.gateway import transcript_repair
@@ -101,7 +101,7 @@ def _indexes(tx: Transaction) -> list[Finding]:
     if caps.words is FullText.NONE:
         text = "There is no full-text index; searches read every message."
         return [Finding(Health.NOTE, "index", text)]
-    if caps.rebuild_floor is not None:
+    if caps.unindexed is not None and not caps.foreign:
         text = "The full-text index is being rebuilt; the next write continues the rebuild."
         return [Finding(Health.NOTE, "index", text)]
     if caps.words is FullText.INLINE and not caps.foreign:
@@ -195,7 +195,7 @@ def _log(path: Path) -> list[Finding]:
     log = path.with_name(path.name + "-wal")
     size = log.stat().st_size if log.exists() else 0
     words = path_for(path)
-    listed = f" The side index takes {words.stat().st_size:,} bytes." if words.is_file() else ""
+    listed = f" The list of words takes {words.stat().st_size:,} bytes." if words.is_file() else ""
     if size > 64_000_000:
         text = f"The write-ahead log has {size:,} bytes; a program is holding an old snapshot open."
         return [Finding(Health.NOTE, "log", text)]

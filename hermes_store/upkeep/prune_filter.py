@@ -191,6 +191,8 @@ class Where:
             condition = field_conditions.condition(self._tx, wanted, self._now, self._marks)
         except FieldProblem as problem:
             raise InvalidInput(str(problem)) from problem
+        if wanted.name == "tag" and condition.remark is not None:
+            raise InvalidInput(condition.remark)  # a misspelled tag must not match all others
         joined = "" if condition.session else "JOIN messages m ON m.session_id = s.id"
         rows = self._tx.rows(
             f"SELECT DISTINCT s.id FROM sessions s {joined} WHERE {condition.sql}",

@@ -6,20 +6,29 @@ instead of the version number.
 
 from __future__ import annotations
 
+import re
+
 import apsw
 
 from hermes_store.engines.base import Capabilities, FullText
 from hermes_store.engines.sqlite import fulltext, session_activity_table
 from hermes_store.engines.sqlite.schema import COLUMNS, SCHEMA_VERSION
 from hermes_store.engines.sqlite.schema_reader import columns, stored
+from hermes_store.records.stored_values import number
 
+# An index with a tokenizer of another program cannot be asked.
+_TOKENIZER = {
+    fulltext.WORDS: re.compile(r"^(?!.*tokenize\s*=)|tokenize\s*=\s*[\"']\s*unicode61\s*[\"']", re.I | re.S),
+    fulltext.TRIGRAM: re.compile(r"tokenize\s*=\s*[\"']\s*trigram\b", re.I),
+}
+_REBUILD_KEYS = ("fts_rebuild_high_water", "fts_rebuild_progress")
 UNREADABLE = 1_000_000
 """The version of a database whose own record of it is damaged or lost."""
 
 
 def _layout(tables: dict[str, str], name: str) -> FullText:
     sql = tables.get(name)
-    if sql is None:
+    if sql is None or not _TOKENIZER[name].search(sql):
         return FullText.NONE
     if fulltext.has_layout(sql, name):
         return FullText.EXTERNAL
@@ -55,6 +64,25 @@ def _has_newer_columns(con: apsw.Connection, table: str) -> bool:
     return not {each.name for each in COLUMNS[table]}.issuperset(columns(con, table))
 
 
+def _unindexed(con: apsw.Connection) -> tuple[int, int] | None:
+    """Return the ids that a rebuild, ours or Hermes Agent's, has not reached yet.
+
+    Ours goes from the newest message down; Hermes Agent's from the oldest up to the one that was
+    the newest when it began.
+    """
+    floor = fulltext.floor(con)
+    if floor is not None:
+        return 0, floor - 1
+    if "state_meta" not in stored(con, "table"):
+        return None
+    found = dict(
+        con.execute("SELECT key, value FROM state_meta WHERE key IN (?, ?)", _REBUILD_KEYS)
+    )
+    high = number(found.get(_REBUILD_KEYS[0]))
+    done = number(found.get(_REBUILD_KEYS[1])) or 0
+    return None if high is None else (int(done) + 1, int(high))
+
+
 def probe(con: apsw.Connection) -> Capabilities:
     """Probe a database; costs a handful of reads of its schema."""
     tables = stored(con, "table")
@@ -68,5 +96,5 @@ def probe(con: apsw.Connection) -> Capabilities:
         words=_layout(tables, fulltext.WORDS),
         trigram=_layout(tables, fulltext.TRIGRAM),
         activity=session_activity_table.is_intact(con),
-        rebuild_floor=fulltext.floor(con),
+        unindexed=_unindexed(con),
     )

@@ -103,7 +103,7 @@ class Database:
         cookie = con.execute("PRAGMA schema_version").get
         known = (self._file.generation, cookie)
         probed = self._probed
-        if probed is None or probed[0] != known or probed[1].rebuild_floor is not None:
+        if probed is None or probed[0] != known or probed[1].unindexed is not None:
             self._probed = probed = (known, probe(con))
         caps = probed[1]
         if self._provided.get(con) != cookie:

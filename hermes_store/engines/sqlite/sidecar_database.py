@@ -28,7 +28,7 @@ VERSION = 1
 
 _DAMAGE = (apsw.NotADBError, apsw.CorruptError)
 _NO_CAPABILITIES = Capabilities(
-    0, False, (), (), frozenset(), FullText.NONE, FullText.NONE, activity=False, rebuild_floor=None
+    0, False, (), (), frozenset(), FullText.NONE, FullText.NONE, activity=False, unindexed=None
 )
 
 _SCHEMA = (

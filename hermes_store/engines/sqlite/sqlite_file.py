@@ -1,6 +1,6 @@
 """One SQLite file: its real path, its connections, waiting for locks, and translated errors.
 
-The session database, the sidecar, the side index and the watch all open their file here. The path
+The session database, the sidecar and the watch all open their file here. The path
 is resolved once, so that a symbolic link, or a relative path and a change of directory, never
 separates a database from its log and the files beside it.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.side_word_index import SideIndex
+from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.records.recall import Recalled
 from hermes_store.search.recall import recall
 from hermes_store.search.recall.recall import Summarise
@@ -14,9 +14,9 @@ from hermes_store.search.recall.recall import Summarise
 class Recall:
     """Recalls earlier conversations; see docs/recall.md."""
 
-    def __init__(self, database: Database, index: SideIndex) -> None:
+    def __init__(self, database: Database, words: WordList) -> None:
         self._database = database
-        self._index = index
+        self._words = words
 
     def about(
         self,
@@ -33,7 +33,7 @@ class Recall:
         """Return the earlier conversations relevant to a question, the most relevant first."""
         return recall.recall(
             self._database,
-            self._index,
+            self._words,
             question,
             limit=limit,
             characters=characters,

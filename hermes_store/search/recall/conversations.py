@@ -6,27 +6,28 @@ Works on one snapshot of the database; `recall` turns the findings into an answe
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from hermes_store.engines.sqlite.side_word_index import SideIndex
 from hermes_store.engines.sqlite.tokenizer import tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.records import stored_values
 from hermes_store.records.recall import RecalledSession
 from hermes_store.records.relation_to_parent import Edge
-from hermes_store.records.search import Order, Relaxation
+from hermes_store.records.search import Relaxation, Strength
 from hermes_store.records.session import Session
-from hermes_store.search import grouping, ranking
+from hermes_store.search import ranking
 from hermes_store.search.cancellation import Stop
 from hermes_store.search.candidates import Found
 from hermes_store.search.field_conditions import Condition
+from hermes_store.search.hits import details
 from hermes_store.search.query_tree import And, Node
 from hermes_store.search.recall import excerpt, question
-from hermes_store.search.run_plan import CATCH_UP_SECONDS, Search
+from hermes_store.search.run_plan import Search
 from hermes_store.search.snippets import wanted_texts
+from hermes_store.search.titles import with_matching_title
 from hermes_store.sessions import lineage, session_rows
 
 SEEN = 200
@@ -66,7 +67,7 @@ class Seeker:
     def __init__(
         self,
         tx: Transaction,
-        index: SideIndex,
+        words: WordList,
         skipped: Sequence[str],
         *,
         roles: Sequence[str],
@@ -74,25 +75,24 @@ class Seeker:
         now: float,
     ) -> None:
         self._tx = tx
-        self._index = index
+        self._list = words
         self._skipped = skipped
         self._roles = roles
         self._exclude_sources = exclude_sources
         self._now = now
         self.stop = Stop(seconds=SECONDS)
 
-    def _search(self, tree: Node, *conditions: Condition, texts: bool = False) -> Search:
+    def _search(self, tree: Node, *conditions: Condition, oldest_first: bool = False) -> Search:
         spoken = [_within("m.role", self._roles)] if self._roles else []
         if self._exclude_sources:
             spoken.append(_outside("s.source", self._exclude_sources))
         return Search(
             self._tx,
             tree,
-            index=self._index,
+            words=self._list,
             extra=[*spoken, *conditions],
             stop=self.stop,
-            oldest_first=not texts,
-            texts=texts,
+            oldest_first=oldest_first,
             now=self._now,
         )
 
@@ -102,11 +102,9 @@ class Seeker:
         self, wanted: Node, limit: int
     ) -> tuple[list[Chosen], tuple[Relaxation, ...]]:
         """Return the best conversations for a tree, or for the first wider tree that has any."""
-        # Similar words are found only in the side index, so bring it up to date.
-        deadline = time.monotonic() + CATCH_UP_SECONDS
-        self._index.catch_up(self._tx, deadline=deadline, stopped=self.stop)
         split = tokenizer(self._tx.connection)
-        for tree, steps in question.ladder(wanted, split, self._index, self._frequency):
+        listed = self._list if self._list.covered(self._tx) else None
+        for tree, steps in question.ladder(wanted, split, listed, self._frequency):
             found = self._best(tree, limit)
             if found:
                 return found, steps
@@ -118,9 +116,9 @@ class Seeker:
         """Return how many messages match, up to a limit."""
         search = self._search(tree)
         counted = search.count(COUNT_UP_TO)
-        if counted:
-            return counted
-        return int(next(search.found(), None) is not None)
+        if counted is not None and counted[0]:
+            return counted[0]
+        return int(next(search.found(weakest=Strength.WHOLE), None) is not None)
 
     def _best(self, tree: Node, limit: int) -> list[Chosen]:
         """Return the best conversations, those with a user before those of machines."""
@@ -152,25 +150,30 @@ class Seeker:
         if best is None:
             return None
         oldest = lineage.path_from_root(self._tx, root)[0]
-        return oldest, best.timestamp, best.role, best.content
+        said = details(self._tx, [best.message_id])[best.message_id]
+        return oldest, said.timestamp, said.role, said.content
 
     def _pass(
         self, tree: Node, left_out: Sequence[str], limit: int, *, first: bool
     ) -> dict[str, Found | None]:
         """Return conversations with their best matches; titles count only in the first pass."""
-        search = self._search(tree, _outside("s.id", left_out), texts=True)
+        search = self._search(tree, _outside("s.id", left_out))
         titled: tuple[str, ...] = ()
         if first and not self._roles:
             # A message may match with some of the words; a short title must have them all.
             every = And(wanted_texts(tree), tree.span)
-            named = grouping.with_matching_title(self._tx, search, limit, every)
+            named = with_matching_title(self._tx, every, search.rows.conditions, limit)
             titled = tuple(root for root in named if self._may_be_named(root))
         rows = list(islice(ranking.ranked(search, SEEN, weighted=True), SEEN))
+        root_of = lineage.roots(self._tx, (row.session_id for row in rows))
+        best: dict[str, Found | None] = dict.fromkeys(titled)
+        for row in rows:
+            root = root_of.get(row.session_id, row.session_id)
+            best[root] = best.get(root) or row
         found: dict[str, Found | None] = {}
-        for root, members in grouping.gather(self._tx, rows, titled, Order.RELEVANCE):
+        for root, row_or_none in best.items():
             home = self._conversation_of(root)
-            if found.get(home) is None:
-                found[home] = members[0] if members else None
+            found[home] = found.get(home) or row_or_none
         return found
 
     def _may_be_named(self, root: str) -> bool:
@@ -209,7 +212,8 @@ class Seeker:
         if found_in is not None and found_in not in chain:
             heard = (*chain, *lineage.chain(self._tx, found_in))
             found_in = self._sender(found_in, chain)
-        search = self._search(chosen.tree, Condition(f"s.id IN {_LISTED}", (json.dumps(heard),)))
+        within = Condition(f"s.id IN {_LISTED}", (json.dumps(heard),))
+        search = self._search(chosen.tree, within, oldest_first=True)
         matching = [row.message_id for row in islice(search.found(), MAX_MATCHES)]
         if chosen.best is not None:
             matching.append(chosen.best.message_id)  # the only one if the time was up

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from hermes_store.engines.sqlite.side_word_index import SideIndex
 from hermes_store.engines.sqlite.tokenizer import CJK, Tokenize
 from hermes_store.records.search import Relaxation, Span
 from hermes_store.search import query_language, relaxation
@@ -85,7 +84,7 @@ def _joined(parts: list[Node]) -> Node | None:
 def ladder(
     root: Node,
     tokenize: Tokenize,
-    index: SideIndex | None,
+    index: relaxation.Vocabulary | None,
     frequency: Callable[[Node], int],
 ) -> Iterator[tuple[Node, tuple[Relaxation, ...]]]:
     """Yield the tree itself, then ever wider ones, each with the step that led to it."""
@@ -102,7 +101,7 @@ def ladder(
             case "forms":
                 forms = wider.root
             case "typos":
-                spelled = wider.root
+                spelled = wider.root if wider.certain else spelled
             case _:
                 break
         yield wider.root, (wider.step,)

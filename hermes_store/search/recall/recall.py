@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.side_word_index import SideIndex
+from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.errors import InvalidInput, StoreError
 from hermes_store.records.recall import Recalled, RecalledSession
 from hermes_store.records.safe_text import clean, shorten
@@ -31,7 +31,7 @@ Summarise = Callable[[str, str], str]
 
 def recall(
     database: Database,
-    index: SideIndex,
+    words: WordList,
     question: str,
     *,
     limit: int = SESSIONS,
@@ -61,7 +61,7 @@ def recall(
         skipped = whole_lineage(tx, current_session_id)
         seeker = Seeker(
             tx,
-            index,
+            words,
             skipped,
             roles=[role.strip() for role in roles],
             exclude_sources=all_spellings(exclude_sources),
