@@ -29,6 +29,7 @@ OVER_SCAN = 1.5
 WHOLE_COMMAND = 120.0
 OVER_WORD_PASS = 2.0
 LIST_BY_ACTIVITY = 20.0
+SHOWN = 8
 PAGE_FACTOR, PAGE_EXTRA = 3.0, 2.0
 
 
@@ -137,5 +138,7 @@ def print_goals(figures: Figures) -> None:
     for goal in GOALS:
         failures = list(goal.failures(figures))
         print(f"  {'not reached' if failures else 'reached':<12} {goal.sentence}")
-        for failure in failures:
+        for failure in failures[:SHOWN]:
             print(f"{'':<17}{failure}")
+        if len(failures) > SHOWN:
+            print(f"{'':<17}and {len(failures) - SHOWN} more")

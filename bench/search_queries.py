@@ -180,9 +180,10 @@ class Drawer:
             query = _query(kind, self._altered(kind, parts) if absent else parts, absent)
             if query.text in seen or (kind == HASH and not re.search("[a-f]", query.parts[0])):
                 continue
-            if self.bare.has(query) != absent:
-                seen.add(query.text)
-                return query
+            if absent and self.bare.has(query):
+                continue
+            seen.add(query.text)
+            return query
         raise RuntimeError(f"No query of the class {kind!r} could be drawn.")
 
     def draw(self, number: int) -> list[Query]:

@@ -80,11 +80,8 @@ class Truth:
     @classmethod
     def of(cls, bare: Bare, query: Query) -> Truth:
         """Ask a v22 file, whose word index holds every message whole."""
-        words = bare.index(query, limit=-1)
-        if query.prefix:
-            return cls(words, set(words))
-        must = bare.scan(query, -1)
-        return cls(must, {*must, *words})
+        words, text = bare.index(query, limit=-1), bare.scan(query, -1)
+        return cls(words if query.prefix else text, {*text, *words})
 
 
 @dataclass(slots=True)

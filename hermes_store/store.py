@@ -25,8 +25,8 @@ from hermes_store.engines.sqlite.transaction import Transaction
 
 if TYPE_CHECKING:
     from hermes_store.browse.api import Lists, Transcripts
-    from hermes_store.engines.sqlite.word_list import WordList
     from hermes_store.engines.sqlite.sidecar_database import Sidecar
+    from hermes_store.engines.sqlite.word_list import WordList
     from hermes_store.marks.marks import Marks
     from hermes_store.marks.saved_searches import SavedSearches
     from hermes_store.search.api import MessageSearch

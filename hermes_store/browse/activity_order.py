@@ -18,12 +18,12 @@ from typing import Any
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.listing import NO_LIMIT
 from hermes_store.records.sources import of_source
-from hermes_store.records.stored_values import moment, sorts_by_time
+from hermes_store.records.stored_values import LATEST, moment, sorts_by_time
 
 FEW = 300
 """A list of so few sessions is computed completely: looking for its first ones takes as long."""
 SPARE = 30
-"""How many sessions may be less recent than their start says before more rows are computed."""
+"""How many sessions to look at beyond those needed: some are less recent than their start."""
 
 # CROSS JOIN fixes the join order: session_activity is read through its list index.
 ORIGIN = "session_activity a CROSS JOIN sessions s ON s.id = a.session_id"
@@ -63,54 +63,46 @@ class Listing:
         return ", ".join(f"{column} DESC" for column in (self.last, *self.ties))
 
 
-def near(tx: Transaction, listing: Listing, reach: int) -> tuple[str, list[Any]]:
-    """Return SQL for `a` and `s` with at least the first rows of a list, and its values.
+def first_rows(
+    tx: Transaction, columns: str, listing: Listing, reach: int = NO_LIMIT
+) -> Iterator[tuple[Any, ...]]:
+    """Yield as many rows of a list as `reach` says, by the time as it is shown.
 
-    `reach` says how many are needed.
+    Of `columns`, the second must be the time.
     """
-    everything: tuple[str, list[Any]] = (ORIGIN, [])
-    reach = min(reach, NO_LIMIT)
+    origin, values = _with_first(tx, listing, min(reach, NO_LIMIT))
+    rows = tx.rows(
+        f"SELECT {columns} FROM {origin} WHERE {listing.where} ORDER BY {listing.order}",
+        (*values, *listing.values),
+    )
+    return islice(in_time(rows), reach)
+
+
+def _with_first(tx: Transaction, listing: Listing, reach: int) -> tuple[str, list[Any]]:
+    """Return the SQL for sessions with at least the first ones of a list, and its values."""
     if tx.caps.activity or not _is_long(tx, listing.source, reach):
-        return everything
+        return ORIGIN, []
+    # As many sessions of the list are as recent as this. Odd times are always more recent to SQL.
     least = tx.value(
         f"SELECT last FROM (SELECT {listing.last} AS last FROM sessions s "
-        f"CROSS JOIN session_activity a ON a.session_id = s.id WHERE {listing.where} "
+        "CROSS JOIN session_activity a ON a.session_id = s.id "
+        f"WHERE {listing.where} AND s.started_at <= {LATEST} "
         # Not as values: SQLite would compile the statement again for every page.
-        f"ORDER BY s.started_at DESC LIMIT {reach + SPARE}) "
+        f"ORDER BY s.started_at DESC LIMIT {reach + SPARE}) WHERE last <= {LATEST} "
         f"ORDER BY last DESC LIMIT 1 OFFSET {max(0, reach - 1)}",
         listing.values,
     )
-    if not isinstance(least, int | float):
-        return everything
+    if least is None:
+        return ORIGIN, []
     recent = f"{_SINCE} near CROSS JOIN session_activity a ON a.session_id = near.id"
     return f"{recent} CROSS JOIN sessions s ON s.id = a.session_id", [least, least]
 
 
 def _is_long(tx: Transaction, source: str | None, reach: int) -> bool:
-    """Return whether there are many more sessions than needed, and the index to choose some."""
+    """Return whether there are many more sessions than needed, and the index to choose from."""
     condition, names = of_source("source", source)
-    more = f"SELECT 1 FROM sessions WHERE {condition} LIMIT 1 OFFSET ?"
-    return tx.one(more, (*names, reach + FEW)) is not None and tx.one(_HAS_INDEX) is not None
-
-
-def first_rows(
-    tx: Transaction, columns: str, listing: Listing, reach: int = NO_LIMIT
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the columns of the first rows, by the time as it is shown. The second one is the time.
-
-    At most `reach` rows are used.
-    """
-
-    def found(origin: str, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-        clauses = f"FROM {origin} WHERE {listing.where} ORDER BY {listing.order}"
-        return tx.rows(f"SELECT {columns} {clauses}", (*values, *listing.values))
-
-    rows = found(*near(tx, listing, reach))
-    first = next(rows, None)
-    if first is None or sorts_by_time(first[1]):
-        return islice(chain([] if first is None else [first], rows), reach)
-    # Where an odd time belongs can be beyond the rows that SQL has first.
-    return islice(in_time(found(ORIGIN, ())), reach)
+    more = f"SELECT 1 FROM sessions WHERE {condition} LIMIT 1 OFFSET {reach + FEW}"
+    return tx.one(more, names) is not None and tx.one(_HAS_INDEX) is not None
 
 
 def in_time(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,12 +10,11 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.transcript import Outline
 from hermes_store.search import query_language
 from hermes_store.search.cancellation import Stop
-from hermes_store.search.field_conditions import Condition
 from hermes_store.search.query_tree import And, Field, Node, Not, Or
-from hermes_store.search.run_plan import Search, open_ended
+from hermes_store.search.run_plan import Search
 from hermes_store.search.snippets import Highlighter
 
-_LISTED = "(SELECT value FROM json_each(?))"
+SECONDS = 5.0
 
 
 def matches(
@@ -31,19 +29,9 @@ def matches(
 
     Fields such as source: mean nothing within one conversation and are ignored.
     """
-    root = query_language.parse(text, typing=typing).root
-    if typing:
-        root = open_ended(root, len(text))
-    wanted = _without_fields(root)
-    listed = json.dumps([segment.session_id for segment in page.segments])
-    search = Search(
-        tx,
-        wanted,
-        extra=[Condition(f"s.id IN {_LISTED}", (listed,))],
-        stop=Stop(cancelled, 5.0),
-        oldest_first=True,
-        texts=False,
-    )
+    wanted = _without_fields(query_language.parse(text, typing=typing).root)
+    stop = Stop(cancelled, SECONDS)
+    search = Search(tx, wanted, only=page.message_ids, stop=stop, oldest_first=True)
     if wanted is None:
         return array("q"), search.highlighter
     places = {message_id: place for place, message_id in enumerate(page.message_ids)}

@@ -40,7 +40,7 @@ _FROM_TIP = (
 ORIGIN = activity_order.ORIGIN
 # As a plain value, SQLite would take the id over into the join, and compile the statement again for
 # every id, which takes ten times as long as running it.
-_ONE = f"{ORIGIN} WHERE a.session_id = (SELECT ?)"
+_ONE = f"{ORIGIN} WHERE a.session_id = +?"
 _EXTRAS = "a.last_active, a.preview_id, a.preview"
 
 
@@ -114,7 +114,7 @@ def _by_start(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[
     where, values = _where(tx, chosen, source_of="s")
     joined = "sessions s CROSS JOIN session_activity a ON a.session_id = s.id"
     origin = f"{joined} WHERE {where} ORDER BY s.started_at DESC"
-    return _indexed_page(tx, origin, "s.started_at", values, limit, offset)
+    return _page(tx, origin, "s.started_at", values, limit, offset)
 
 
 def _by_activity(tx: Transaction, chosen: Filter, limit: int, offset: int) -> list[dict[str, Any]]:
@@ -127,19 +127,19 @@ def _by_activity(tx: Transaction, chosen: Filter, limit: int, offset: int) -> li
     where, values = _where(tx, chosen, source_of=source_of)
     listing = Listing(last, ("s.started_at", "s.id"), where, values, chosen.source)
     if not tx.caps.activity or chosen.include_children:
-        # Where no index has the order, all rows before the page are computed: only as far as needed.
+        # No index has this order: everything but the time is computed for the page only.
         found = activity_order.first_rows(tx, f"s.id, {last}", listing, offset + limit)
         ids = [session_id for session_id, _ in islice(found, offset, None)]
         if not any("\ufffd" in text(each) for each in ids):  # else, one may stand for other bytes
             return [row for row in (rich_row(tx, each) for each in ids) if row is not None]
     origin = f"{ORIGIN} WHERE {where} ORDER BY {listing.order}"
-    return _indexed_page(tx, origin, last, values, limit, offset)
+    return _page(tx, origin, last, values, limit, offset)
 
 
-def _indexed_page(
+def _page(
     tx: Transaction, origin: str, time: str, values: Sequence[Any], limit: int, offset: int
 ) -> list[dict[str, Any]]:
-    """Return a page of sessions in an order by time that an index has."""
+    """Return a page of sessions in the order of a time, best one that an index has."""
     names, selected = session_rows.all_columns(tx, "s")
     found = list(
         tx.rows(

@@ -16,7 +16,8 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records import stored_values
 from hermes_store.records.search import Looked, Strength
 from hermes_store.search.field_conditions import Condition
-from hermes_store.search.plan import Lookup, Step
+from hermes_store.search.index_lookups import Lookup
+from hermes_store.search.plan import Step
 
 FIRST_READ = 500
 LONGEST_READ = 16_000
@@ -188,7 +189,8 @@ class Rows:
         words = WORDS
         if step.words is not None:
             words = SPLIT
-            self._split(chosen, step.left, step.words)
+            if not self._split(chosen, step.left, step.words):
+                return
         where, values = self._where(chosen, step.left, step.test, words=words)
         rows = self._tx.rows(
             f"SELECT m.id, m.session_id FROM messages m {_SESSION} "
@@ -198,8 +200,8 @@ class Rows:
         for message_id, session_id in rows:
             yield Found(message_id, stored_values.text(session_id), step.strength)
 
-    def _split(self, *chosen: Condition) -> None:
-        """Let SQLite split messages into words, in a temporary index."""
+    def _split(self, *chosen: Condition) -> bool:
+        """Let SQLite split messages into words, in a temporary index; tell whether any."""
         con = self._tx.connection
         con.execute(
             f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{SPLIT} USING fts5(content, content='')"
@@ -211,6 +213,7 @@ class Rows:
             f"FROM messages m {_SESSION} WHERE {where}",
             values,
         )
+        return con.changes() > 0
 
     # -- few sessions ----------------------------------------------------------------------
 
@@ -240,4 +243,3 @@ class Rows:
         return [
             row[0] for session_id, _ in sessions for row in self._tx.rows(listed, (session_id,))
         ]
-

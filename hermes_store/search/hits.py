@@ -55,9 +55,7 @@ def details(tx: Transaction, ids: Sequence[int]) -> dict[int, Detail]:
     }
 
 
-def hits_of(
-    tx: Transaction, rows: Sequence[Found], highlighter: Highlighter
-) -> tuple[Hit, ...]:
+def hits_of(tx: Transaction, rows: Sequence[Found], highlighter: Highlighter) -> tuple[Hit, ...]:
     """Return matches as hits with their excerpts."""
     known = details(tx, [row.message_id for row in rows])
     return tuple(

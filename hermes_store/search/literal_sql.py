@@ -35,7 +35,9 @@ def contains(needle: str, *, thoroughly: bool = True) -> Condition:
     # Such content is JSON, in which some characters are escaped once more by quoting it.
     quoted = _test(_quoted(needle))[1]
     if thoroughly:
-        tests += [f"(instr({text}, char(0)) AND {test.format(f'json_quote({text})')})" for text in texts]
+        tests += [
+            f"(instr({text}, char(0)) AND {test.format(f'json_quote({text})')})" for text in texts
+        ]
         values += [quoted] * len(texts)
     else:
         tests.append(f"(m.content < char(1) AND {test.format('json_quote(m.content)')})")
@@ -76,7 +78,9 @@ def _test(needle: str) -> tuple[str, str]:
 def _both_cases(letter: str) -> str:
     low = letter.lower()
     forms = {low, low.upper(), letter} | ({"σ", "ς", "Σ"} if low in "σς" else set())
-    alike = sorted(each for each in forms if len(each) == 1 and (each.lower() == low or low in "σς"))
+    alike = sorted(
+        each for each in forms if len(each) == 1 and (each.lower() == low or low in "σς")
+    )
     if len(alike) > 1:
         return f"[{''.join(alike)}]"
     return _GLOB.sub(lambda found: f"[{found[0]}]", letter)
@@ -84,7 +88,15 @@ def _both_cases(letter: str) -> str:
 
 def _quoted(needle: str) -> str:
     """Return a text as it stands inside a string that json_quote has made."""
-    escaped = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    escaped = {
+        '"': '\\"',
+        "\\": "\\\\",
+        "\b": "\\b",
+        "\f": "\\f",
+        "\n": "\\n",
+        "\r": "\\r",
+        "\t": "\\t",
+    }
     return "".join(
         escaped.get(each) or (f"\\u{ord(each):04x}" if each < " " else each) for each in needle
     )

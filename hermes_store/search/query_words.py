@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from hermes_store.search.query_tree import Text
 
 
+LONGEST_SIGN = 3
+"""Letters; C# or 50% are looked for as they are, because too many messages have a "c" or "50"."""
+
+
 class Kind(Enum):
     """How a leaf can be found."""
 
@@ -29,7 +33,7 @@ class Kind(Enum):
     CJK = "cjk"
     """In the trigram index."""
     SIGNS = "signs"
-    """It has nothing that is indexed; only the text itself can tell."""
+    """Its words, if any, are too short to narrow it down; only the text itself can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,8 @@ def analyse(node: Text, tokenize: Tokenize) -> Leaf:
         kind = Kind.SIGNS
     elif _is_wordlike(value, tokenize):
         kind = Kind.WORDS
+    elif max(map(len, tokens)) < LONGEST_SIGN:
+        kind = Kind.SIGNS
     else:
         kind = Kind.LITERAL
     return Leaf(node, kind, tokens, fold(node.value))

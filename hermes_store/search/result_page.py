@@ -149,18 +149,14 @@ class _Runner:
                 self._take(walk, event, running)
             elif self._is_full(walk):
                 break
-            elif partials and (
-                isinstance(event, Strength) or time.monotonic() - told > TELL_EVERY
-            ):
+            elif partials and (isinstance(event, Strength) or time.monotonic() - told > TELL_EVERY):
                 yield self._result(running, walk, steps, partial=True)
                 told = time.monotonic()
         else:
             walk.done = not self._stop.stopped
         yield self._result(running, walk, steps, partial=self._stop.stopped)
 
-    def _events(
-        self, running: Search, weakest: Strength
-    ) -> Iterator[Found | Looked | Strength]:
+    def _events(self, running: Search, weakest: Strength) -> Iterator[Found | Looked | Strength]:
         if self._order is not Order.RELEVANCE:
             return running.steps(after=self._request.after, weakest=weakest)
         number = self._request.offset + self._request.limit
@@ -250,4 +246,3 @@ class _Runner:
             )
         except apsw.SQLError:
             return 0  # the word has nothing that can be indexed
-

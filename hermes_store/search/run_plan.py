@@ -42,12 +42,14 @@ class Search:
         words: WordList | None = None,
         marks: MarkSource | None = None,
         extra: Sequence[Condition] = (),
+        only: Sequence[int] | None = None,
         stop: Stop | None = None,
         oldest_first: bool = False,
         now: float | None = None,
     ) -> None:
         self._tx = tx
         self._marks = marks
+        self._given = only
         self.stop = stop or Stop()
         self._oldest_first = oldest_first
         self._now = time.time() if now is None else now
@@ -65,9 +67,7 @@ class Search:
             [Condition(findable(tx), session=False), *extra, *conditions],
             oldest_first=oldest_first,
         )
-        self.planner = Planner(
-            tx, self.root, self._tokenize, words, self._conditions.__getitem__
-        )
+        self.planner = Planner(tx, self.root, self._tokenize, words, self._conditions.__getitem__)
         self.highlighter = Highlighter(self.planner.leaf(text) for text in wanted_texts(self.root))
 
     @cached_property
@@ -140,7 +140,7 @@ class Search:
         seen: set[int] = set()
         strength = None
         with self.stop.watching(self._tx.connection):
-            for place, step in enumerate(self.planner.steps(self._few)):
+            for place, step in enumerate(self.planner.steps(self._only)):
                 if step.strength > weakest:
                     break
                 if strength is not None and step.strength is not strength:
@@ -167,8 +167,9 @@ class Search:
         return self._in_time(lambda low, high: self.rows.look_up(step, low, high), after)
 
     @cached_property
-    def _few(self) -> list[int] | None:
-        return self.rows.of_few_sessions()
+    def _only(self) -> Sequence[int] | None:
+        """The only messages to look at, if they are known to be few."""
+        return self.rows.of_few_sessions() if self._given is None else self._given
 
     # -- order of time ---------------------------------------------------------------------
 
@@ -177,7 +178,9 @@ class Search:
         late = late_messages.ranges(self._tx)
         low, high = 0, MAX_ID
         if after is not None:
-            low, high = (after.message_id + 1, high) if self._oldest_first else (low, after.message_id - 1)
+            low, high = (
+                (after.message_id + 1, high) if self._oldest_first else (low, after.message_id - 1)
+            )
         if not late:
             yield from produce(low, high)
             return
@@ -236,9 +239,9 @@ class Search:
         return self._tx.connection
 
     def single_lookup(self) -> tuple[str, str, Condition] | None:
-        """Return index, expression and test if one look-up finds all of the strongest matches."""
-        step = None if self._few is not None else next(self.planner.steps(), None)
-        if step is None or step.lookup is None or self.planner.first_lookup() is None:
+        """Return index, expression and test if one look-up finds the strongest matches."""
+        step = None if self._only is not None else next(self.planner.steps(), None)
+        if step is None or step.lookup is None:
             return None
         if step.lookup.words and not step.lookup.trigram:
             return WORDS, step.lookup.words, step.test
@@ -251,7 +254,7 @@ class Search:
 
         None if only reading can tell.
         """
-        lookups, complete = self.planner.countable() if self._few is None else ([], False)
+        lookups, complete = self.planner.countable() if self._only is None else ([], False)
         if not lookups:
             return None
         counted = None

@@ -33,7 +33,9 @@ def note(tx: Transaction, before: int) -> None:
     """Note the messages with ids above `before` that are older than the one with that id."""
     if "state_meta" not in tx.caps.tables:
         return
-    newest = tx.value("SELECT timestamp FROM messages WHERE id <= ? ORDER BY id DESC LIMIT 1", (before,))
+    newest = tx.value(
+        "SELECT timestamp FROM messages WHERE id <= ? ORDER BY id DESC LIMIT 1", (before,)
+    )
     reached = _highest(tx, before, moment(newest)) if newest is not None else None
     if reached is None:
         return

@@ -12,9 +12,9 @@ from hermes_store.engines.sqlite import fulltext, migrations, schema
 from hermes_store.engines.sqlite.damage import find_damage, mended_declarations
 from hermes_store.engines.sqlite.file_capabilities import UNREADABLE
 from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.word_list import path_for
 from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.sqlite.word_list import path_for
 from hermes_store.gateway import transcript_repair
 from hermes_store.gateway.transcript_files import ENDING
 from hermes_store.gateway.transcript_repair import Compared, Difference

@@ -18,7 +18,9 @@ from hermes_store.records.stored_values import number
 
 # An index with a tokenizer of another program cannot be asked.
 _TOKENIZER = {
-    fulltext.WORDS: re.compile(r"^(?!.*tokenize\s*=)|tokenize\s*=\s*[\"']\s*unicode61\s*[\"']", re.I | re.S),
+    fulltext.WORDS: re.compile(
+        r"^(?!.*tokenize\s*=)|tokenize\s*=\s*[\"']\s*unicode61\s*[\"']", re.I | re.S
+    ),
     fulltext.TRIGRAM: re.compile(r"tokenize\s*=\s*[\"']\s*trigram\b", re.I),
 }
 _REBUILD_KEYS = ("fts_rebuild_high_water", "fts_rebuild_progress")
