@@ -15,6 +15,7 @@ from typing import Any
 OURS = sys.argv[1].startswith("ours")
 NORMAL = sys.argv[1].endswith("-normal")
 OPTIONS: dict[str, Any] = {"synchronous": "NORMAL"} if OURS and NORMAL else {}
+BEGAN = time.perf_counter()
 if OURS:
     from hermes_store import SessionDB
     from hermes_store.errors import DatabaseLocked as Locked
@@ -24,6 +25,7 @@ else:
 
     from hermes_state import SessionDB  # type: ignore[import-not-found, no-redef]
 
+LOADED = time.perf_counter() - BEGAN
 SESSION_FIELDS = ("id", "source", "model", "parent_session_id", "started_at", "ended_at",
                   "end_reason", "title", "message_count", "system_prompt")  # fmt: skip
 MESSAGE_FIELDS = ("session_id", "role", "content", "tool_call_id", "tool_calls", "tool_name",
@@ -145,6 +147,13 @@ class Side:
         self.open(path)
         _, ids = self.found(way, query)
         return time.perf_counter() - started, ids
+
+    def loading(self) -> tuple[float, float]:
+        """Return how long the code took to load, and how long what only a search needs."""
+        started = time.perf_counter()
+        if OURS:
+            import hermes_store.search.api  # noqa: F401
+        return LOADED, time.perf_counter() - started
 
     def every(self, query: str) -> list[int]:
         """Return the ids of all messages that are found."""

@@ -9,6 +9,7 @@ p50 / p95 in ms; a ratio compares the p50.
 from __future__ import annotations
 
 import argparse
+import compileall
 import os
 import subprocess
 import sys
@@ -37,13 +38,13 @@ from bench.search_figures import (
 from bench.search_goals import print_goals
 from bench.search_queries import EAST_1, EAST_2, EAST_4, PIECE, Drawer, Query
 from bench.search_truth import Bare, Truth, Verdict, timed
-from bench.sides import PEER_VERSION, Side
+from bench.sides import PEER_VERSION, ROOT, Side
 from hermes_store import Store
 
 WAY = {MESSAGES: "messages", RUN: "run"}
 LARGEST_CHECKED = 5_000
 """Answers of more messages are compared by their page only."""
-SHOWN = 12
+SHOWN = 8
 
 
 def forget(database: Path) -> None:
@@ -144,10 +145,10 @@ def warm(
 
 def check(
     layout: str, database: Path, queries: list[Query], truths: dict[Query, Truth], listed: bool
-) -> list[str]:
-    """Compare answers with the plain scan; return what is wrong with them."""
+) -> tuple[list[str], dict[str, list[int]]]:
+    """Compare answers with the plain scan; return what is wrong with them, and the pages."""
     forget(database)
-    verdict, pages = Verdict(), Verdict()
+    verdict, ranked, pages = Verdict(), Verdict(), dict[str, list[int]]()
     with Side("ours") as side:
         side.ask("open", str(database))
         if listed:
@@ -158,17 +159,54 @@ def check(
             _, other = side.ask("found", "messages", query.text)
             every = side.ask("every", query.text) if len(truth.may) < LARGEST_CHECKED else None
             verdict.judge(query, truth, page, every)
-            pages.judge(query, truth, other, None)
+            ranked.judge(query, truth, other, None)
+            pages[f"search.run: {query}"] = page
+            pages[f"search_messages: {query}"] = other
         side.ask("close")
     state = "with" if listed else "without"
     wrong = [f"search.run: {each}" for each in verdict.wrong]
-    wrong += [f"search_messages: {each}" for each in pages.wrong]
+    wrong += [f"search_messages: {each}" for each in ranked.wrong]
     print(f"{layout}, {state} a list of words: {len(queries)} queries, {len(wrong)} wrong answers; "
           f"page of search.run is not the newest that a scan finds: {len(verdict.other_order)}, "
-          f"of search_messages: {len(pages.other_order)}", flush=True)  # fmt: skip
-    for each in (wrong + [f"order: {name}" for name in verdict.other_order])[:SHOWN]:
-        print(f"    {each}")
+          f"of search_messages: {len(ranked.other_order)}", flush=True)  # fmt: skip
+    _print_some(wrong + [f"order: {name}" for name in verdict.other_order])
+    return wrong, pages
+
+
+def _print_some(lines: list[str]) -> None:
+    for line in lines[:SHOWN]:
+        print(f"    {line}")
+    if len(lines) > SHOWN:
+        print(f"    and {len(lines) - SHOWN} more")
+
+
+def check_all(
+    files: dict[str, Path], queries: list[Query], truths: dict[Query, Truth]
+) -> list[str]:
+    """Check every layout with and without a list of words; all should give the same pages."""
+    wrong, first = list[str](), dict[str, list[int]]()
+    for layout, database in files.items():
+        for listed in (False, True):
+            found, pages = check(layout, database, queries, truths, listed)
+            wrong += found
+            first = first or pages
+            others = [f"another page: {name}" for name in first if pages[name] != first[name]]
+            if others:
+                print(f"    {len(others)} of {len(first)} pages are not those of the first line")
+                _print_some(others)
     return wrong
+
+
+def loading(times: int = 7) -> None:
+    """Print how long the code of both sides takes to load in a new process."""
+    for name in ("ours", "real"):
+        took = []
+        for _ in range(times):
+            with Side(name) as side:
+                took.append(side.ask("loading"))
+        before, search = (p50([each[part] * 1_000 for each in took]) for part in (0, 1))
+        more = f", then {search:.0f} ms at the first search (in the times below)"
+        print(f"loading the code, {name}: {before:.0f} ms{more if name == 'ours' else ''}")
 
 
 def prepare(figures: Figures, layout: str, database: Path) -> None:
@@ -249,6 +287,8 @@ def measure(
     folder: Path, scale: real_text.Scale, seed: int = 1, number: int = 12, beside: bool = True
 ) -> list[str]:
     """Make the files that are missing, measure everything, print it; return wrong answers."""
+    for package in ("hermes_store", "hermes_tui"):  # as an installed package is
+        compileall.compile_dir(ROOT / package, quiet=1)
     search_files.build(folder, scale, seed=1, layouts=search_files.LAYOUTS)
     files = {layout: folder / layout / "state.db" for layout in search_files.LAYOUTS}
     Store(files["own"]).close()  # as this version of the store wants it
@@ -257,9 +297,10 @@ def measure(
     others = Drawer(files["v22"], seed + 1_000).draw(3)
     truths = {query: Truth.of(drawer.bare, query) for query in queries}
     drawer.bare.close()
-    figures, wrong = Figures(scale.name), list[str]()
+    figures = Figures(scale.name)
     print(f"\nsearch, {scale.name}: {scale.sessions:,} sessions, {scale.messages:,} messages, "
           f"{len(queries)} queries, seed {seed}; p50 / p95 in ms")  # fmt: skip
+    loading()
     for layout, database in files.items():
         cold(figures, layout, database, queries)
         print(f"\n{layout}, cold ({database.stat().st_size / 1e6:.0f} MB)")
@@ -268,9 +309,7 @@ def measure(
         print(f"\n{layout}, warm")
         print_searches(figures, layout, WARM, f"real {PEER_VERSION}")
     print("\nanswers compared with a plain scan")
-    for layout, database in files.items():
-        for listed in (False, True):
-            wrong += check(layout, database, queries, truths, listed)
+    wrong = check_all(files, queries, truths)
     print("\npreparing")
     for layout, database in files.items():
         prepare(figures, layout, database)

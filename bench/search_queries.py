@@ -47,6 +47,9 @@ class Query:
     """The same for the index, as FTS5 wants it."""
     absent: bool
 
+    def __str__(self) -> str:
+        return f"{self.kind}, {self.text}"
+
     @property
     def prefix(self) -> bool:
         return self.kind == PREFIX

@@ -96,7 +96,7 @@ class Verdict:
         self, query: Query, truth: Truth, page: Sequence[int], every: Sequence[int] | None
     ) -> None:
         """Compare a page, and all that is found if that is known, with the plain scan."""
-        named = f"{query.kind}, {query.text}"
+        named = str(query)
         found = truth.may if every is None else set(every)
         if missing := set(truth.must) - found:
             lacking = f"{len(missing):,} of {len(truth.must):,} not found"

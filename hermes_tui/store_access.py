@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -150,6 +150,24 @@ class Access:
             node, answer, lambda stop: job(self._read(), stop), group=group, exclusive=exclusive
         )
 
+    def follow(
+        self,
+        node: DOMNode,
+        answer: type[Answer[Value]],
+        job: Callable[[Store, Stopped], Iterator[Value]],
+    ) -> None:
+        """Ask the store in the background and post every answer that comes, up to the last."""
+
+        def every(stop: Stopped, tell: Callable[[Value], None]) -> Value:
+            answers = job(self._read(), stop)
+            latest = next(answers)
+            for following in answers:
+                tell(latest)
+                latest = following
+            return latest
+
+        self._run(node, answer, every)
+
     def change(
         self,
         node: DOMNode,
@@ -175,6 +193,21 @@ class Access:
         queue: JobQueue | None = None,
     ) -> None:
         """Run any job in a thread or in a queue, and post its answer or failure."""
+        self._run(
+            node, answer, lambda stop, _: job(stop), group=group, exclusive=exclusive, queue=queue
+        )
+
+    def _run(
+        self,
+        node: DOMNode,
+        answer: type[Answer[Value]],
+        job: Callable[[Stopped, Callable[[Value], None]], Value],
+        *,
+        group: str | None = None,
+        exclusive: bool = True,
+        queue: JobQueue | None = None,
+    ) -> None:
+        """Run a job that may tell parts of its answer before the whole."""
         kind = group or answer.__qualname__
         series = self._series.setdefault((id(node), kind), Series())
         if exclusive:
@@ -184,7 +217,11 @@ class Access:
         def stale() -> bool:
             return exclusive and generation < series.newest
 
-        queued = queue.submit(lambda: job(stale)) if queue is not None else None
+        def tell(value: Value) -> None:
+            if node.is_attached:
+                node.post_message(answer(value, generation, series))
+
+        queued = queue.submit(lambda: job(stale, tell)) if queue is not None else None
 
         def work() -> None:
             worker = get_current_worker()
@@ -193,7 +230,7 @@ class Access:
                 if queued is not None:
                     value = queued.result()
                 else:
-                    value = job(lambda: worker.is_cancelled or stale())
+                    value = job(lambda: worker.is_cancelled or stale(), tell)
                 message = answer(value, generation, series)
             except StoreError as error:
                 message = Failed(answer, error, generation, series)

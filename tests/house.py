@@ -53,21 +53,22 @@ HOUSE: tuple[Row, ...] = (
         """schema schema_reader trigger_fingerprint fulltext session_activity_table
         session_activity_temp_view file_capabilities error_translation create_file closing
         files_seen lasting_locks lock_waiting transaction raw_rows damage sqlite_file checkpoint
-        migrations session_database erase tokenizer side_word_index sidecar_database watch
+        migrations session_database erase tokenizer word_list_file words_of_index word_list
+        sidecar_database watch
         salvage""",
     ),
     _row(
         "hermes_store.sessions",
         "sessions, messages, titles, lineage, compression, branches",
-        """key_values session_files session_rows lineage messages titles in_use
+        """key_values session_files session_rows lineage messages late_messages titles in_use
         start_child_session compression branches undo api""",
     ),
     _row(
         "hermes_store.search",
         "the search language, planning and running a search, ranking, snippets, relaxation",
-        """query_tree query_language times field_conditions query_words exact_match snippets
-        cancellation candidates plan run_plan grouping ranking relaxation result_page
-        sessiondb_search api""",
+        """times query_tree query_language query_words snippets known_values field_conditions
+        literal_sql match_tests index_lookups plan cancellation candidates run_plan hits titles
+        grouping ranking relaxation result_page sessiondb_search api""",
     ),
     _row(
         "hermes_store.search.recall",

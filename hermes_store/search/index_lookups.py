@@ -167,7 +167,9 @@ class Lookups:
         needle = leaf.needle
         if _ESCAPED.search(needle):
             return None  # escaped in the index if the content is multimodal
-        return Lookup(trigram=quote(needle)) if len(needle) >= 3 else self._starting_grams(needle)
+        if len(needle) < 3:
+            return self._starting_grams(needle)
+        return Lookup(trigram=quote(needle), exact=" " not in needle)
 
     def _starting_grams(self, start: str) -> Lookup | None:
         """Look up the trigrams that start with one or two characters; None if too many.

@@ -7,6 +7,7 @@ text without case needs neither. No message leaves SQLite to be looked at.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from hermes_store.search.field_conditions import Condition, like
 
@@ -18,46 +19,47 @@ _GLOB = re.compile(r"[*?\[]")
 def contains(needle: str, *, thoroughly: bool = True) -> Condition:
     """Return the condition that a message `m` contains a text.
 
-    LIKE and GLOB end at NUL. `thoroughly` also looks behind every NUL, which takes twice as long;
-    otherwise only multimodal content, which begins with one, is read behind it.
+    LIKE and GLOB end at NUL. Multimodal content begins with one and is always read behind it;
+    text behind a NUL elsewhere only `thoroughly`, because looking for one takes twice as long.
     """
     test, value = _test(needle)
     if "\0" in needle and test != _INSTR:
-        test, value = _test(_quoted(needle))
-        tests = [test.format(f"json_quote(m.{column})") for column in COLUMNS]
-        return Condition(f"({' OR '.join(tests)})", (value,) * len(tests), session=False)
-    if test == _INSTR:
-        tests = [test.format(f"m.{column}") for column in COLUMNS]
-        return Condition(f"({' OR '.join(tests)})", (value,) * len(tests), session=False)
+        return _of_columns([f"json_quote(m.{each})" for each in COLUMNS], *_test(_quoted(needle)))
     texts = [f"m.{column}" for column in COLUMNS]
-    tests = [test.format(text) for text in texts]
-    values = [value] * len(tests)
-    # Such content is JSON, in which some characters are escaped once more by quoting it.
-    quoted = _test(_quoted(needle))[1]
+    plain = _of_columns(texts, test, value)
+    if test == _INSTR:
+        return plain
+    behind = test.format("CAST(substr(CAST(m.content AS BLOB), 2) AS TEXT)")
+    sql, values = f"{plain.sql} OR (m.content < char(1) AND {behind})", [*plain.values, value]
     if thoroughly:
-        tests += [
-            f"(instr({text}, char(0)) AND {test.format(f'json_quote({text})')})" for text in texts
-        ]
-        values += [quoted] * len(texts)
-    else:
-        tests.append(f"(m.content < char(1) AND {test.format('json_quote(m.content)')})")
-        values.append(quoted)
-    return Condition(f"({' OR '.join(tests)})", tuple(values), session=False)
+        test, value = _test(_quoted(needle))
+        sql += "".join(
+            f" OR (instr({text}, char(0)) > 1 AND {test.format(f'json_quote({text})')})"
+            for text in texts
+        )
+        values += [value] * len(texts)
+    return Condition(f"({sql})", tuple(values), session=False)
 
 
-def has_word(token: str, *, accents: bool = True) -> Condition:
-    """Return a condition that every message `m` with a word meets, and few others.
+def _of_columns(texts: Sequence[str], test: str, value: str) -> Condition:
+    tests = " OR ".join(test.format(text) for text in texts)
+    return Condition(f"({tests})", (value,) * len(texts), session=False)
+
+
+def has_words(tokens: Sequence[str], *, accents: bool = True) -> Condition:
+    """Return a condition that every message `m` with words in a row meets, and few others.
 
     Words match whatever their `accents`, so text beyond ASCII counts as well.
     """
     beyond = " OR ".join(f"octet_length(m.{column}) > length(m.{column})" for column in COLUMNS)
-    if not token.isascii():
+    words = [token for token in tokens if token.isascii()]
+    if not words:
         return Condition(f"({beyond})", (), session=False)
     tests = " OR ".join(f"m.{column} LIKE ? ESCAPE '\\'" for column in COLUMNS)
-    if not accents:
-        return Condition(f"({tests})", (like(token),) * len(COLUMNS), session=False)
+    row = f"%{'%'.join(words)}%"
     # length() ends at NUL, so text with one counts as well.
-    return Condition(f"({tests} OR {beyond})", (like(token),) * len(COLUMNS), session=False)
+    sql = f"({tests} OR {beyond})" if accents else f"({tests})"
+    return Condition(sql, (row,) * len(COLUMNS), session=False)
 
 
 _INSTR = "instr({0}, ?)"

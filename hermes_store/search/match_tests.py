@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hermes_store.records.search import Strength
 from hermes_store.search.field_conditions import Condition
-from hermes_store.search.literal_sql import contains, has_word
+from hermes_store.search.literal_sql import contains, has_words
 from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text
 from hermes_store.search.query_words import Kind, Leaf
 
@@ -88,8 +88,7 @@ class Tests:
                 leaf = self.leaf(node)
                 if leaf.kind is not Kind.WORDS or strength is Strength.PART:
                     return contains(searched(leaf), thoroughly=False)
-                every = [has_word(token, accents=self._accents) for token in leaf.tokens]
-                return both(*every)
+                return has_words(leaf.tokens, accents=self._accents)
             case And():
                 return both(*(self._necessary(each, strength) for each in node.parts))
             case Or():

@@ -21,7 +21,7 @@ from hermes_store.engines.base import FullText
 from hermes_store.engines.sqlite.tokenizer import Tokenize
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.engines.sqlite.word_list import WordList
-from hermes_store.engines.sqlite.words_of_index import INDEXED_OF_TOOLS
+from hermes_store.engines.sqlite.words_of_index import long_output
 from hermes_store.records.search import Strength
 from hermes_store.search.field_conditions import Condition
 from hermes_store.search.index_lookups import HEAD, Lookup, Lookups, is_short_beginning
@@ -63,14 +63,17 @@ class Planner:
         tokenize: Tokenize,
         words: WordList | None,
         condition_of: Callable[[Field], Condition],
+        *,
+        oldest_first: bool,
     ) -> None:
         self._tx = tx
+        self._oldest_first = oldest_first
         self._root = root
         self._tokenize = tokenize
         self._leaves: dict[Text, Leaf] = {}
         # Half of what tools say would have to be split into words for the accents in it.
-        accents = tx.caps.words is not FullText.COLUMNS
-        self._tests = Tests(self.leaf, condition_of, accents=accents)
+        self._ends_early = tx.caps.words is FullText.COLUMNS and tx.caps.unindexed is None
+        self._tests = Tests(self.leaf, condition_of, accents=not self._ends_early)
         self._lookups = Lookups(tx, tokenize, self.leaf, words)
 
     def leaf(self, node: Text) -> Leaf:
@@ -115,7 +118,7 @@ class Planner:
         """
         if self._must_read(root):
             return False
-        if self._tx.caps.words is not FullText.COLUMNS:
+        if not self._ends_early:
             return self._is_wordy(root)
         leaves = [self.leaf(text) for text in wanted_texts(root)]
         return any(
@@ -179,8 +182,7 @@ class Planner:
             return [Step(Strength.WHOLE, low=low, high=high)]
         if self._tx.caps.words is not FullText.COLUMNS:
             return []
-        long = f"m.role = 'tool' AND octet_length(m.content) > {INDEXED_OF_TOOLS}"
-        unlisted = Step(Strength.WHOLE, left=Condition(long, session=False))
+        unlisted = Step(Strength.WHOLE, left=Condition(long_output("m"), session=False))
         if not self._lookups.covered:
             return [unlisted]
         listed = Step(Strength.WHOLE, ids=tuple(self._lookups.apart))
@@ -197,7 +199,7 @@ class Planner:
             return
         checked = self._tests.match(root, Strength.PART, thoroughly=True)
         step = Step(Strength.PART, found, ALL if found.exact else checked)
-        if found.head:
+        if found.head and not self._oldest_first:
             newest = self._tx.value("SELECT MAX(id) FROM messages") or 0
             yield replace(read, low=max(0, newest - found.head))
         if self._tx.caps.unindexed is not None:
@@ -209,8 +211,11 @@ class Planner:
         elif found.trigram and not found.words:
             yield step
         else:
-            yield replace(read, low=self._lookups.covered + 1)
-            yield replace(step, high=self._lookups.covered)
+            new, old = (
+                replace(read, low=self._lookups.covered + 1),
+                replace(step, high=self._lookups.covered),
+            )
+            yield from (old, new) if self._oldest_first else (new, old)
             yield replace(read, ids=tuple(self._lookups.apart))
 
     def _behind_nul(self, read: Step) -> Iterator[Step]:

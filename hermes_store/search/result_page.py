@@ -17,6 +17,7 @@ from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.records.listing import page_bounds
 from hermes_store.records.search import (
     Count,
+    Hit,
     Looked,
     Order,
     Relaxation,
@@ -191,6 +192,8 @@ class _Runner:
         else:
             groups = ()
             hits = hits_of(self._tx, walk.rows[page], running.highlighter)
+            if walk.done and not request.offset and self._order is not Order.RELEVANCE:
+                hits = tuple(sorted(hits, key=self._place))
             conversations = Count(len({hit.session_id for hit in hits}), not more)
         return SearchResult(
             hits=hits,
@@ -206,6 +209,11 @@ class _Runner:
             diagnostics=(*self._query.diagnostics, *running.diagnostics),
             highlighter=running.highlighter,
         )
+
+    def _place(self, hit: Hit) -> tuple[Strength, float, int]:
+        """Return the place of a hit among all: what had to be read belongs between the others."""
+        sign = 1 if self._order is Order.OLDEST else -1
+        return hit.strength, sign * hit.timestamp, sign * hit.message_id
 
     def _count(self, running: Search, walk: _Walk, *, partial: bool) -> Count:
         """Count matches without reading them, up to a limit, or else return what was seen."""

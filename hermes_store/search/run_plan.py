@@ -67,7 +67,14 @@ class Search:
             [Condition(findable(tx), session=False), *extra, *conditions],
             oldest_first=oldest_first,
         )
-        self.planner = Planner(tx, self.root, self._tokenize, words, self._conditions.__getitem__)
+        self.planner = Planner(
+            tx,
+            self.root,
+            self._tokenize,
+            words,
+            self._conditions.__getitem__,
+            oldest_first=oldest_first,
+        )
         self.highlighter = Highlighter(self.planner.leaf(text) for text in wanted_texts(self.root))
 
     @cached_property

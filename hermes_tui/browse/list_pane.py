@@ -23,6 +23,7 @@ from hermes_tui.browse.session_list_widget import RowsWanted, SessionList
 from hermes_tui.first_list_rows import FIRST_ROWS, Head, read_head
 from hermes_tui.presentation import empty_list, lineage_lines
 from hermes_tui.presentation.browser_header import Header
+from hermes_tui.presentation.search_results import still_looking
 from hermes_tui.start_options import Opening
 from hermes_tui.store_access import Access, Answer, Failed, Stopped
 from hermes_tui.widgets.notice import Notice
@@ -58,6 +59,8 @@ class ListPane(Vertical):
 
         text: str
         """The search text it answers; empty for the whole list."""
+        undecided: bool = False
+        """Whether nothing was found so far, but not everything looked at."""
 
     class LoadedFirst(Message):
         """The whole list was loaded for the first time."""
@@ -81,6 +84,8 @@ class ListPane(Vertical):
         self.hidden: dict[Hidden, int] = {}
         self.missing: StoreError | None = None
         self.not_searched: StoreError | None = None
+        self._unfinished: str | None = None
+        """How far a search has come that is still going on."""
         self._clock, self._demo = opening.clock, opening.demo
         self._wanted = opening.state.session_id
         """The session to move the cursor to once it is in the list."""
@@ -254,6 +259,7 @@ class ListPane(Vertical):
         """Show search results."""
         self._searching, self.not_searched = True, None
         groups = found.result.groups
+        self._unfinished = still_looking(found.result.looked) if found.result.partial else None
         present = {row.id for row in found.rows}
         self.sessions.show_entries(
             [group.root_id for group in groups if group.root_id in present],
@@ -263,11 +269,12 @@ class ListPane(Vertical):
             to_top=to_top,
         )
         self._show_emptiness()
-        self.post_message(self.Shown(found.text))
+        undecided = self._unfinished is not None and not groups
+        self.post_message(self.Shown(found.text, undecided))
 
     def show_failure(self, text: str, error: StoreError) -> None:
         """Show why a search failed instead of results."""
-        self._searching, self.not_searched = True, error
+        self._searching, self.not_searched, self._unfinished = True, error, None
         self.sessions.show_entries([], snippets={}, to_top=True)
         self._show_emptiness()
         self.post_message(self.Shown(text))
@@ -289,7 +296,7 @@ class ListPane(Vertical):
         self.empty.display = vacant
         self.sessions.display = not vacant
         if vacant and self._searching and self.missing is None:
-            self.empty.update(empty_list.nothing_found(self.not_searched))
+            self.empty.update(empty_list.nothing_found(self.not_searched, self._unfinished))
         elif vacant:
             database = self.access.database
             self.empty.update(

@@ -183,18 +183,13 @@ class BrowseScreen(Screen[Choice]):
         else:
             self.list.show_failure(event.text, event.error)
 
-    def on_search_pane_rested(self, event: SearchPane.Rested) -> None:
-        """Rank by relevance after a pause, unless the user has moved in the list."""
-        event.stop()
-        if not self.list.sessions.cursor and self.app.screen is self:
-            self.search.rank()
-
     def on_list_pane_shown(self, event: ListPane.Shown) -> None:
         event.stop()
         self.show_header()
         if self.search.is_searching and event.text == self.search.text:
             self._follow()
-            self._answer(event.text)
+            if not event.undecided:
+                self._answer(event.text)
         elif not self.search.is_searching:
             if self._begun:
                 self.reading.follow_if_moved(*self._marked())

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.getters import query_one
 from textual.message import Message
-from textual.timer import Timer
 from textual.widgets import Input
 
 from hermes_store.errors import StoreError
@@ -25,14 +24,9 @@ from hermes_tui.store_access import Access, Answer, Failed, Stopped
 from hermes_tui.widgets.plain_text import PlainText
 
 PAGE = 24
-"""Conversations a search returns at first; more when the user nears the end of the list."""
-MAX_PAGE = 4_000
-WORDS_AT_ONCE = 0.1
-"""Seconds of work, and of rest, while the side index is built."""
+"""Conversations a search returns at a time; more when the user nears the end of the list."""
 SEARCH_AGAIN = 2.0
 """Seconds between two searches for the same text while the database changes."""
-PAUSE = 0.8
-"""Seconds without a key before results are ranked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +34,19 @@ class Found:
     """A search and its results."""
 
     text: str
-    limit: int
     result: SearchResult
     rows: list[ListRow]
     to_top: bool
     """Whether the list should scroll to its top."""
+
+    def with_more(self, more: Found) -> Found:
+        """Return this page and the next one as one."""
+        result = replace(
+            more.result,
+            groups=(*self.result.groups, *more.result.groups),
+            messages=self.result.messages,
+        )
+        return replace(more, result=result, rows=[*self.rows, *more.rows])
 
     def hit_of(self, root_id: str) -> Hit | None:
         """Return the best match in a conversation."""
@@ -78,17 +80,14 @@ class SearchPane(Vertical):
         text: str
         error: StoreError
 
-    class Rested(Message):
-        """The user has stopped typing; results can be ranked now."""
-
     class Results(Answer[Found]):
-        """The results of a search."""
+        """The results of a search, complete or not yet."""
 
     class History(Answer[tuple[str, ...]]):
         """The search history."""
 
     class Words(Answer[None]):
-        """The side index is up to date."""
+        """The list of words is up to date."""
 
     class Values(Answer[Known]):
         """Field values in the database."""
@@ -99,7 +98,8 @@ class SearchPane(Vertical):
         self.found: Found | None = None
         self._clock = clock
         self._order: Order | None = None
-        self._pause: Timer | None = None
+        self._before: Found | None = None
+        """The pages before the one that is being read."""
         self._history: tuple[str, ...] = ()
         self._history_place = -1
         self._draft = ""
@@ -146,7 +146,7 @@ class SearchPane(Vertical):
             self._say(search_results.figures(result), search_results.remarks(result))
 
     def prepare(self) -> None:
-        """Read the search history, then update the side index.
+        """Read the search history, then bring the list of words up to date.
 
         One after the other, because each reading thread has a connection with its own memory.
         """
@@ -166,8 +166,6 @@ class SearchPane(Vertical):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
-        if self._pause is not None:
-            self._pause.stop()
         self.post_message(self.Changed(self.text))
         if self.is_searching:
             self.run(to_top=True)
@@ -176,42 +174,60 @@ class SearchPane(Vertical):
         self.found = None
         self._say(Content(""), None)
 
-    def run(self, *, limit: int = PAGE, order: Order | None = None, to_top: bool = False) -> None:
-        """Search, canceling a search that is still running."""
+    def run(
+        self,
+        *,
+        limit: int = PAGE,
+        order: Order | None = None,
+        to_top: bool = False,
+        before: Found | None = None,
+    ) -> None:
+        """Search, canceling a search that is still running; with `before`, for the next page."""
         text, wanted, now = self.text, order or self._order, self._clock()
         self._searched_at = time.monotonic()
+        self._before = before
+        after = before.result.next if before is not None else None
 
-        def search(store: Store, stopped: Stopped) -> Found:
+        def search(store: Store, stopped: Stopped) -> Iterator[Found]:
             request = Request(
                 text,
                 order=wanted,
                 limit=limit,
+                after=after,
                 grouped=True,
                 typing=True,
                 cancelled=stopped,
                 now=now,
             )
-            result = store.search.run(request)
-            roots = [group.root_id for group in result.groups]
-            return Found(text, limit, result, store.lists.rows(roots, now=now), to_top)
+            for result in store.search.stream(request):
+                roots = [group.root_id for group in result.groups]
+                yield Found(text, result, store.lists.rows(roots, now=now), to_top)
 
-        self.access.ask(self, self.Results, search)
+        self.access.follow(self, self.Results, search)
 
     def on_search_pane_results(self, event: Results) -> None:
+        """Show results; what comes after the first moves nothing."""
         event.stop()
         found = event.value
         if event.stale or found.text != self.text:
             return
+        if self._before is not None:
+            found = self._before.with_more(found)
+        elif self.found is not None and self.found.text == found.text and self.found.result.partial:
+            found = replace(found, to_top=False)
         self.found = found
         self.post_message(self.Shown(found))
+        if found.result.partial:
+            return
         if not self._values_asked:
             self._values_asked = True
             self.access.ask(self, self.Values, lambda store, _: _values(store))
-        if found.to_top and self._order is None:
-            self._pause = self.set_timer(PAUSE, lambda: self.post_message(self.Rested()))
+        if self._again_planned:
+            self._again_planned = False
+            self.search_later()
 
     def on_failed(self, event: Failed) -> None:
-        """Show why a search failed; history, values and side index are optional."""
+        """Show why a search failed; history, values and words are optional."""
         event.stop()
         if event.question is not self.Results or event.stale:
             return
@@ -220,9 +236,14 @@ class SearchPane(Vertical):
         self.post_message(self.NotSearched(self.text, event.error))
 
     def search_later(self) -> None:
-        """Search again soon, because the database changed, without moving anything."""
-        if self.is_searching and not self._again_planned:
-            self._again_planned = True
+        """Search again soon, because the database changed, without moving anything.
+
+        A search that is still going on comes to its end first.
+        """
+        if not self.is_searching or self._again_planned:
+            return
+        self._again_planned = True
+        if self.found is not None and not self.found.result.partial:
             left = SEARCH_AGAIN - (time.monotonic() - self._searched_at)
             self.set_timer(max(left, 0.01), self.search_again)
 
@@ -233,17 +254,10 @@ class SearchPane(Vertical):
         if not self.is_searching:
             return
         if found is not None and found.text == self.text:
-            self.run(limit=found.limit, order=found.result.order)
+            shown = max(PAGE, len(found.result.groups))
+            self.run(limit=shown, order=found.result.order)
         else:
             self.run(to_top=True)
-
-    def rank(self) -> None:
-        """Show the most relevant first, unless the user chose an order."""
-        found = self.found
-        if found is None or found.result.order is not Order.NEWEST:
-            return
-        if "sort:" not in found.text and len(found.result.groups) > 1:
-            self.run(order=Order.RELEVANCE, to_top=True)
 
     def toggle_order(self) -> None:
         """Switch between newest and most relevant first."""
@@ -255,10 +269,10 @@ class SearchPane(Vertical):
     def load_more(self, cursor: int, count: int) -> None:
         """Load more results when the cursor nears the last one."""
         found = self.found
-        if found is None or found.result.conversations.exact or found.limit >= MAX_PAGE:
+        if found is None or found.result.partial or found.result.next is None:
             return
         if cursor >= count - PAGE // 2:
-            self.run(limit=found.limit * 4, order=found.result.order)
+            self.run(order=found.result.order, before=found)
 
     # -- history ---------------------------------------------------------------------------
 
@@ -287,23 +301,8 @@ class SearchPane(Vertical):
 
 
 def _list_words(store: Store, stopped: Stopped) -> None:
-    """Update the side index in small steps, so that typing stays responsive.
-
-    A database opened for the first time may take minutes; searches work meanwhile, prefix searches
-    more slowly.
-    """
-    before, done = -1, 0
-
-    def note(listed: int, _: int) -> None:
-        nonlocal done
-        done = listed
-
-    # Without progress, the side index cannot be written: stop.
-    while not stopped() and before < done:
-        before = done
-        if store.search.prepare(note, WORDS_AT_ONCE):
-            return
-        time.sleep(WORDS_AT_ONCE)
+    """Make the list of words; searches work meanwhile, parts of words by reading messages."""
+    store.search.prepare(stopped=stopped)
 
 
 def _values(store: Store) -> Known:

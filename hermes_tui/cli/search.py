@@ -8,7 +8,7 @@ from typing import Any
 
 from hermes_store.errors import DatabaseMissing, InvalidInput
 from hermes_store.records.listing import ListRow
-from hermes_store.records.search import Hit, Order, Request, SearchResult, Snippet
+from hermes_store.records.search import Hit, Looked, Order, Request, SearchResult, Snippet
 from hermes_store.search import query_language
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.number_options import check_number
@@ -86,7 +86,8 @@ def _print_json(
         order=result.order.value,
         messages={"count": result.messages.number, "exact": result.messages.exact},
         partial=result.partial,
-        searched_back_to=result.searched_back_to,
+        searched_back_to=result.looked.back_to if result.looked is not None else None,
+        same_words={"count": result.weaker.number, "exact": result.weaker.exact},
         relaxations=[{"kind": r.kind, "explanation": r.explanation} for r in result.relaxations],
         diagnostics=[d.message for d in result.diagnostics],
         titles=[
@@ -111,6 +112,7 @@ def _hit(hit: Hit, title: str | None) -> dict[str, Any]:
         "timestamp": hit.timestamp,
         "source": hit.source,
         "tool_name": hit.tool_name,
+        "strength": hit.strength.name.lower(),
         "snippet": hit.snippet.text,
         "marks": [list(mark) for mark in hit.snippet.marks],
     }
@@ -139,12 +141,22 @@ def _print(
             _print_head(context, titles[session], session, hit.source, profile)
         _print_line(context, hit.timestamp, hit.role, hit.snippet)
     if result.hits:
-        stop = ""
-        if result.partial and result.searched_back_to:
-            stop = f"; searched back to {local_time(result.searched_back_to)}"
         one = result.messages.number == 1 and result.messages.exact
         matching = "message matches" if one else "messages match"
-        printer.line(dim(f"{result.messages} {matching}, {result.order.value} first{stop}"))
+        weaker = f", {result.weaker.number:,} with the same words" if result.weaker.number else ""
+        printer.line(dim(f"{result.messages} {matching}{weaker}, {result.order.value} first"))
+    if result.partial:
+        complain(_stopped(result.looked))
+
+
+def _stopped(looked: Looked | None) -> str:
+    """Return what a search that ran out of time has not looked at."""
+    if looked is None or looked.back_to is None:
+        return "The time was up before everything was searched; use --seconds for more."
+    return (
+        f"The time was up: messages before {local_time(looked.back_to)} were not searched "
+        f"({looked.share:.0%} were). Use --seconds for more."
+    )
 
 
 def _print_head(

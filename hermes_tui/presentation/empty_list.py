@@ -12,10 +12,12 @@ from hermes_store.records.safe_text import clean
 from hermes_tui.presentation.fit_text import short_path
 
 
-def nothing_found(error: StoreError | None) -> Content:
-    """Return the text for a search without results, or one that failed."""
+def nothing_found(error: StoreError | None, unfinished: str | None = None) -> Content:
+    """Return the text for a search without results, one that failed, or one still going on."""
     if error is not None:
         return _text("The search failed", clean(str(error)))
+    if unfinished is not None:
+        return _text("Nothing so far", f"The search is still going on: {unfinished}")
     return _text(
         "No results", "Try fewer or shorter words. Esc clears the search; F1 explains the syntax."
     )

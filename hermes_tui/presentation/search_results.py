@@ -5,17 +5,26 @@ from __future__ import annotations
 from textual.content import Content
 
 from hermes_store.records.safe_text import clean, local_day
-from hermes_store.records.search import Order, SearchResult, Severity
+from hermes_store.records.search import Looked, Order, SearchResult, Severity
 
 
 def figures(result: SearchResult) -> Content:
-    """Return the number of results and their order."""
+    """Return the number of results and their order, or how far the search has come."""
     messages, conversations = result.messages, result.conversations
     said = "message" if messages.number == 1 and messages.exact else "messages"
     where = "conversation" if conversations.number == 1 and conversations.exact else "conversations"
     order = "most relevant" if result.order is Order.RELEVANCE else result.order.value
-    text = f"{messages} {said} in {conversations} {where} · {order} first"
+    more = f", {result.weaker.number:,} with the same words" if result.weaker.number else ""
+    state = still_looking(result.looked) if result.partial else f"{order} first"
+    text = f"{messages} {said}{more} in {conversations} {where} · {state}"
     return Content.styled(text, "$foreground-muted")
+
+
+def still_looking(looked: Looked | None) -> str:
+    """Return how far a search has come that is not complete."""
+    if looked is None or looked.back_to is None:
+        return "still looking …"
+    return f"looked back to {local_day(looked.back_to):%-d %b %Y}, {looked.share:.0%} …"
 
 
 def remarks(result: SearchResult) -> Content | None:
@@ -25,13 +34,6 @@ def remarks(result: SearchResult) -> Content | None:
         (note.message, "$error" if note.severity is Severity.PROBLEM else "$foreground-muted")
         for note in result.diagnostics
     ]
-    if result.searched_back_to is not None:
-        day = local_day(result.searched_back_to)
-        parts.append(
-            (f"Searched back to {day:%d %B %Y}; older messages were not searched.", "$warning")
-        )
-    elif result.partial:
-        parts.append(("The search stopped early; results are incomplete.", "$warning"))
     if not parts:
         return None
     # The same remark is shown only once.

@@ -76,7 +76,7 @@ def apart(tx: Transaction, after: int = 0, up_to: int = LARGEST) -> list[int]:
     column layout indexes only the beginning of what a tool says.
     """
     if tx.caps.words is FullText.COLUMNS:
-        left_out = f"role = 'tool' AND octet_length(content) > {INDEXED_OF_TOOLS}"
+        left_out = long_output()
     elif tx.caps.trigram is FullText.INLINE:
         left_out = f"instr({indexed_text()}, char(0))"
     else:
@@ -85,6 +85,12 @@ def apart(tx: Transaction, after: int = 0, up_to: int = LARGEST) -> list[int]:
         f"SELECT id FROM messages WHERE id > ? AND id <= ? AND {left_out}", (after, up_to)
     )
     return [message_id for (message_id,) in found]
+
+
+def long_output(row: str = "") -> str:
+    """Return the SQL condition for messages whose end the column layout does not index."""
+    dot = f"{row}." if row else ""
+    return f"{dot}role = 'tool' AND octet_length({dot}content) > {INDEXED_OF_TOOLS}"
 
 
 def having_cut_off(tx: Transaction, sections: Sections, high: int) -> list[int]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hermes_store import SessionDB
+from hermes_store.records.listing import View
+from tests.store import newer
 from tests.support import LONG_AGO, Work, is_table_scan
 
 PAGE = 20
@@ -31,8 +34,8 @@ SORTED = ("recent", "recent, one source")
 """Lists whose order no index has; they sort a little more than the page."""
 
 
-def _fill(db: SessionDB, number: int) -> None:
-    """Write many sessions in one transaction: chains of two, agents, two messages each."""
+def _fill(db: SessionDB, number: int, exchanges: int = 1) -> None:
+    """Write many sessions in one transaction: chains of two, agents, a few messages each."""
     with db._db.write() as tx:
         for place in range(number):
             start = LONG_AGO + place * 100
@@ -50,11 +53,12 @@ def _fill(db: SessionDB, number: int) -> None:
                     parent,
                 ),
             )
-            tx.run(
-                "INSERT INTO messages(session_id, role, content, timestamp) "
-                "VALUES (?1, 'user', 'question', ?2), (?1, 'assistant', 'answer', ?2 + 1)",
-                (f"s{place:05}", start + 1),
-            )
+            for exchange in range(exchanges):
+                tx.run(
+                    "INSERT INTO messages(session_id, role, content, timestamp) "
+                    "VALUES (?1, 'user', 'question', ?2), (?1, 'assistant', 'answer', ?2 + 1)",
+                    (f"s{place:05}", start + 1 + exchange),
+                )
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +104,56 @@ def test_what_is_sorted_comes_from_the_index_of_the_list(
 @pytest.mark.parametrize("name", ["by start", "by activity", "recent"])
 def test_a_page_takes_few_steps_in_all(stores: tuple[SessionDB, SessionDB], name: str) -> None:
     assert Work(stores[1], LISTS[name]).steps < PAGE * 500
+
+
+# -- files of a newer Hermes, in which no order is stored -----------------------------------------
+
+FOREIGN: dict[str, Action] = {
+    "by activity": LISTS["by activity"],
+    "by activity, one source": LISTS["by activity, one source"],
+    "with children": lambda db: db.list_sessions_rich(
+        limit=PAGE, order_by_last_active=True, include_children=True
+    ),
+    "recent": LISTS["recent"],
+    "recent, one source": LISTS["recent, one source"],
+    "conversations": LISTS["conversations"],
+    "first rows": lambda db: list(db.store.lists.entries(View(limit=PAGE), now=LONG_AGO)),
+}
+FEW = 600
+LOOK_UP = 8
+"""The steps it takes to find out in the index of messages that a session is not recent enough."""
+
+
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, SessionDB]]:
+    """Files of a newer Hermes: one with ten times the messages, one with ten times the sessions."""
+    folder: Path = tmp_path_factory.mktemp("foreign")
+    sizes = {"plain": (FEW, 1), "talkative": (FEW, 10), "large": (10 * FEW, 1)}
+    files: dict[str, SessionDB] = {}
+    for name, size in sizes.items():
+        path = folder / f"{name}.db"
+        newer.make(path)
+        files[name] = SessionDB(path)
+        _fill(files[name], *size)
+    yield files
+    for db in files.values():
+        db.close()
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_page_of_a_foreign_file_costs_the_same_with_ten_times_the_messages(
+    foreign: dict[str, SessionDB], name: str
+) -> None:
+    plain, talkative = (Work(foreign[each], FOREIGN[name]) for each in ("plain", "talkative"))
+    assert len(plain.answer) == len(talkative.answer) == PAGE
+    assert talkative.steps <= plain.steps * 1.1
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_page_of_a_foreign_file_costs_one_look_up_more_for_each_session(
+    foreign: dict[str, SessionDB], name: str
+) -> None:
+    plain, large = (Work(foreign[each], FOREIGN[name]) for each in ("plain", "large"))
+    assert len(plain.answer) == len(large.answer) == PAGE
+    assert large.steps - plain.steps <= 9 * FEW * LOOK_UP
+    assert plain.steps - FEW * LOOK_UP < PAGE * 1_500

@@ -49,12 +49,22 @@ class Said:
     """A stored message as a plain scan sees it."""
 
     message_id: int
-    text: str
-    folded: str
+    columns: tuple[str, ...]
+    """Content, tool name and tool calls."""
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return " ".join(self.columns)
 
     def contains(self, needle: str) -> bool:
         """Tell what grep -i would."""
-        return folded(needle) in self.folded
+        return any(folded(needle) in folded(text) for text in self.columns)
+
+    def surely_contains(self, needle: str) -> bool:
+        """Tell the same, but not of text with a NUL in its middle, where LIKE and trigrams end."""
+        cut = any("\0" in text[1:] for text in self.columns)
+        return not cut and self.contains(needle)
 
 
 def sentence(rng: random.Random) -> str:
@@ -105,8 +115,7 @@ def fill(tx: Transaction, said: Iterable[Mapping[str, Any]], *, at: float = LONG
 def scan(tx: Transaction) -> list[Said]:
     """Return what is stored, without any help of the search."""
     rows = tx.rows("SELECT id, content, tool_name, tool_calls FROM messages ORDER BY id")
-    texts = ((row[0], " ".join(part or "" for part in row[1:])) for row in rows)
-    return [Said(message_id, text, folded(text)) for message_id, text in texts]
+    return [Said(row[0], tuple(part or "" for part in row[1:])) for row in rows]
 
 
 # -- needles -----------------------------------------------------------------------------------
@@ -165,20 +174,22 @@ class Judge:
 
     def must(self, needle: str) -> set[int]:
         """Return the messages that contain the needle, case aside."""
-        return {each.message_id for each in self.said if each.contains(needle)}
+        return {each.message_id for each in self.said if each.surely_contains(needle)}
 
     def may(self, needle: str) -> set[int]:
         """Return those and the ones where its words stand in a row."""
         leaf = self._leaf(needle)
-        return self.must(needle) | {
-            each.message_id for each in self.said if self._resembles(leaf, each)
+        return {
+            each.message_id
+            for each in self.said
+            if each.contains(needle) or self._resembles(leaf, each)
         }
 
     def kept_out(self, needle: str) -> set[int]:
         """Return the messages that NOT takes away: of words only whole ones count."""
         leaf = self._leaf(needle)
         if leaf.kind is not Kind.WORDS:
-            return self.must(needle)
+            return {each.message_id for each in self.said if each.contains(needle)}
         return {
             each.message_id for each in self.said if leaf.stands_in(self._tokens[each.message_id])
         }

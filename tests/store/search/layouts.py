@@ -10,8 +10,8 @@ from typing import Any
 import apsw
 
 from hermes_store import Store
-from hermes_store.engines.sqlite import fulltext, schema, side_word_index
-from hermes_store.search import run_plan
+from hermes_store.engines.sqlite import fulltext, schema, word_list, words_of_index
+from tests.store import newer
 from tests.store.search.corpus import fill
 
 Messages = Sequence[Mapping[str, Any]]
@@ -48,6 +48,47 @@ def make_inline(path: Path) -> None:
     con.close()
 
 
+TOOL_CHARACTERS = 60
+"""How much of what a tool printed the column layout of these tests indexes."""
+_COLUMNS = "content, tool_name, tool_calls"
+_SOURCE = f"id, CASE role WHEN 'tool' THEN substr(content, 1, {TOOL_CHARACTERS}) ELSE content END"
+_INDEXED = (
+    "(new.id <= COALESCE((SELECT CAST(value AS INTEGER) FROM state_meta "
+    "WHERE key = 'fts_rebuild_progress'), -1) OR new.id > COALESCE((SELECT CAST(value AS INTEGER) "
+    "FROM state_meta WHERE key = 'fts_rebuild_high_water'), -1))"
+)
+# Of what a tool printed only the beginning is indexed, and none of it by trigrams.
+COLUMN_LAYOUT = f"""
+CREATE VIEW messages_fts_src AS SELECT {_SOURCE} AS content, tool_name, tool_calls FROM messages;
+CREATE VIEW messages_fts_trigram_src AS
+    SELECT id, content, tool_calls FROM messages WHERE role <> 'tool';
+CREATE VIRTUAL TABLE messages_fts USING fts5(
+    {_COLUMNS}, content='messages_fts_src', content_rowid='id');
+CREATE VIRTUAL TABLE messages_fts_trigram USING fts5(
+    content, tool_calls, content='messages_fts_trigram_src', content_rowid='id',
+    tokenize='trigram');
+CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages WHEN {_INDEXED} BEGIN
+    INSERT INTO messages_fts(rowid, {_COLUMNS})
+    SELECT id, {_COLUMNS} FROM messages_fts_src WHERE id = new.id; END;
+CREATE TRIGGER messages_fts_trigram_insert AFTER INSERT ON messages
+    WHEN new.role <> 'tool' AND {_INDEXED} BEGIN
+    INSERT INTO messages_fts_trigram(rowid, content, tool_calls)
+    VALUES (new.id, new.content, new.tool_calls); END;
+UPDATE schema_version SET version = 23;
+"""
+
+
+def make_columns(path: Path) -> None:
+    """Create an empty file with the full-text tables of schema 23."""
+    newer.make(path)
+    with changing(path) as con:
+        for table in ("messages_fts", "messages_fts_trigram"):
+            for event in ("insert", "delete", "update"):
+                con.execute(f"DROP TRIGGER {table}_{event}")
+            con.execute(f"DROP TABLE {table}")
+        con.execute(COLUMN_LAYOUT)
+
+
 def write(path: Path, said: Messages) -> None:
     """Put messages into a file, through whatever triggers it has."""
     with Store(path, synchronous="NORMAL") as store, store.database.write() as tx:
@@ -65,46 +106,94 @@ def changing(path: Path) -> Iterator[apsw.Connection]:
         con.close()
 
 
-def external(path: Path, said: Messages) -> Store:
-    write(path, said)
-    store = Store(path)
+def _prepared(store: Store) -> Store:
     assert store.search.prepare()
     return store
 
 
-def unlisted(path: Path, said: Messages) -> Store:
-    """The list of words cannot be had: its place is taken."""
+def external(path: Path, said: Messages) -> Store:
     write(path, said)
-    side_word_index.path_for(path).mkdir()
     return Store(path)
 
 
-def behind(path: Path, said: Messages) -> Store:
+def external_listed(path: Path, said: Messages) -> Store:
+    return _prepared(external(path, said))
+
+
+def unlistable(path: Path, said: Messages) -> Store:
+    """The list of words cannot be had: its place is taken."""
+    write(path, said)
+    word_list.path_for(path).mkdir()
+    return Store(path)
+
+
+def half_listed(path: Path, said: Messages) -> Store:
     """Some messages came after the list of words was made."""
     write(path, said[: len(said) // 2])
-    store = Store(path)
-    assert store.search.prepare()
+    store = _prepared(Store(path))
     with store.database.write() as tx:
         fill(tx, said[len(said) // 2 :], at=2_000_000_000.0)
     return store
 
 
-def never_listed(path: Path, said: Messages) -> Store:
+def interrupted(path: Path, said: Messages) -> Store:
+    """The making of the list was stopped after a step."""
     write(path, said)
-    return Store(path)
+    store = Store(path)
+    whole = words_of_index.STEP_WORDS
+    try:
+        words_of_index.STEP_WORDS = 2
+        steps = iter([False])
+        assert not store.search.prepare(stopped=lambda: next(steps, True))
+    finally:
+        words_of_index.STEP_WORDS = whole
+    return store
 
 
 def inline(path: Path, said: Messages) -> Store:
     make_inline(path)
     write(path, said)
-    store = Store(path, read_only=True)
-    assert store.search.prepare()
+    return Store(path, read_only=True)
+
+
+def inline_listed(path: Path, said: Messages) -> Store:
+    return _prepared(inline(path, said))
+
+
+def schema_22(path: Path, said: Messages) -> Store:
+    newer.make(path)
+    write(path, said)
+    return Store(path, read_only=True)
+
+
+def columns(path: Path, said: Messages) -> Store:
+    make_columns(path)
+    write(path, said)
+    return Store(path, read_only=True)
+
+
+def columns_listed(path: Path, said: Messages) -> Store:
+    return _prepared(columns(path, said))
+
+
+def columns_half_listed(path: Path, said: Messages) -> Store:
+    make_columns(path)
+    write(path, said[: len(said) // 2])
+    store = _prepared(Store(path))
+    with store.database.write() as tx:
+        fill(tx, said[len(said) // 2 :], at=2_000_000_000.0)
     return store
 
 
-def inline_unlisted(path: Path, said: Messages) -> Store:
-    make_inline(path)
-    return unlisted(path, said)
+def columns_rebuilding(path: Path, said: Messages) -> Store:
+    """Hermes Agent has rebuilt a third of its index; another third is new."""
+    make_columns(path)
+    with changing(path) as con:
+        third = len(said) // 3
+        for key, value in (("progress", third), ("high_water", 2 * third)):
+            con.execute("INSERT INTO state_meta VALUES (?, ?)", (f"fts_rebuild_{key}", str(value)))
+    write(path, said)
+    return Store(path, read_only=True)
 
 
 def without_index(path: Path, said: Messages) -> Store:
@@ -125,19 +214,22 @@ def rebuilding(path: Path, said: Messages) -> Store:
             assert fulltext.rebuild_step(con) is not None
         finally:
             fulltext.STEP_ROWS = step
-    store = Store(path, read_only=True)
-    assert store.search.prepare()
-    return store
+    return Store(path, read_only=True)
 
 
 LAYOUTS: dict[str, Layout] = {
     "external": external,
-    "external, no list of words": unlisted,
-    "external, list behind": behind,
-    "external, list not begun": never_listed,
+    "external, listed": external_listed,
+    "external, no list possible": unlistable,
+    "external, half listed": half_listed,
+    "external, listing interrupted": interrupted,
     "inline": inline,
-    "inline, no list of words": inline_unlisted,
+    "inline, listed": inline_listed,
+    "schema 22": schema_22,
+    "columns": columns,
+    "columns, listed": columns_listed,
+    "columns, half listed": columns_half_listed,
+    "columns, rebuilding": columns_rebuilding,
     "no index": without_index,
     "rebuilding": rebuilding,
 }
-TAIL_MODULES = (side_word_index, run_plan)

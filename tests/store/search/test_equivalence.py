@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hermes_store import Store
-from hermes_store.engines.sqlite.side_word_index import SideIndex
+from hermes_store.engines.sqlite import words_of_index
+from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.records.message_content import MARKER
 from hermes_store.records.search import Order, Request
-from hermes_store.search import plan, result_page, run_plan
+from hermes_store.search import candidates, index_lookups, result_page
 from tests.store.search import corpus
 from tests.store.search.corpus import Judge, found
-from tests.store.search.layouts import LAYOUTS, TAIL_MODULES
+from tests.store.search.layouts import LAYOUTS, TOOL_CHARACTERS
 
 SEED = 11
 MESSAGES = 160
@@ -27,6 +29,14 @@ NEEDLES = 60
 PAIRS = 15
 
 Case = tuple[Store, Judge]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_outputs() -> Iterator[None]:
+    """Let the column layout index little of what tools print."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words_of_index, "INDEXED_OF_TOOLS", TOOL_CHARACTERS)
+        yield
 
 
 @pytest.fixture(scope="module", params=LAYOUTS)
@@ -80,14 +90,17 @@ def test_every_combination_of_two_is_found(case: Case, joined: str) -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("name", ["external", "external, list behind", "inline", "rebuilding"])
+@pytest.mark.parametrize("name", LAYOUTS)
 def test_small_limits_change_nothing(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in TAIL_MODULES:
-        monkeypatch.setattr(module, "TAIL_ROWS", 3)
-    monkeypatch.setattr(plan, "MAX_TERMS", 5)
-    monkeypatch.setattr(run_plan, "SCAN_STEP", 20)
+    monkeypatch.setattr(index_lookups, "MAX_WORDS", 5)
+    monkeypatch.setattr(index_lookups, "FEW_WORDS", 2)
+    monkeypatch.setattr(index_lookups, "MAX_GRAMS", 5)
+    monkeypatch.setattr(index_lookups, "FEW_GRAMS", 2)
+    monkeypatch.setattr(index_lookups, "HEAD", 7)
+    for name_of_limit in ("FIRST_READ", "LONGEST_READ", "LONGEST_SPLIT"):
+        monkeypatch.setattr(candidates, name_of_limit, 20)
     with LAYOUTS[name](tmp_path / "state.db", corpus.some_messages(SEED + 1, MESSAGES)) as store:
         with store.database.read() as tx:
             judge = Judge(corpus.scan(tx))
@@ -98,8 +111,8 @@ def test_small_limits_change_nothing(
 def test_a_beginning_of_very_many_words_is_found_in_new_and_old_messages(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan, "MAX_TERMS", 5)
-    monkeypatch.setattr(run_plan, "SCAN_STEP", 20)
+    monkeypatch.setattr(index_lookups, "MAX_WORDS", 5)
+    monkeypatch.setattr(candidates, "FIRST_READ", 20)
     said = [
         {"role": "user", "content": f"{'snap' if place % 3 else 'other'}{place} taken"}
         for place in range(100)
@@ -148,13 +161,13 @@ contents = st.one_of(
 def complaints_in_trial(store: Store, said: list[Any], seed: int, listed: int) -> list[str]:
     """Write messages, list the words of the first few, search for parts, and undo all."""
     place = store.path.with_name("trial.db")
-    place.with_name("trial.db.vocabulary").unlink(missing_ok=True)
-    words = SideIndex(place)
+    words = WordList(place)
+    assert words.forget()
     wrong: list[str] = []
     try:
         with store.database.write() as tx:
             corpus.fill(tx, [{"role": "user", "content": each} for each in said[:listed]])
-            words.catch_up(tx)
+            assert words.prepare(lambda: nullcontext(tx))
             corpus.fill(tx, [{"role": "user", "content": each} for each in said[listed:]])
             judge = Judge(corpus.scan(tx))
             for needle in corpus.some_needles(judge.said, seed, 5):

@@ -10,46 +10,13 @@ import pytest
 
 from hermes_store import SessionDB, Store
 from hermes_store.engines.base import FullText
-from hermes_store.engines.sqlite import side_word_index
+from hermes_store.engines.sqlite import word_list, words_of_index
 from hermes_store.records.search import Request
 from tests.store import newer, old_files
 from tests.store.search import corpus
 from tests.store.search.corpus import Judge, found
-from tests.store.search.layouts import changing
+from tests.store.search.layouts import TOOL_CHARACTERS, make_columns
 from tests.support import schema_of
-
-_COLUMNS = "content, tool_name, tool_calls"
-# Of what a tool printed only the beginning is indexed, and none of it by trigrams.
-_SOURCE = "id, CASE role WHEN 'tool' THEN substr(content, 1, 60) ELSE content END AS content"
-
-LAYOUT = f"""
-CREATE VIEW messages_fts_src AS SELECT {_SOURCE}, tool_name, tool_calls FROM messages;
-CREATE VIEW messages_fts_trigram_src AS
-    SELECT id, content, tool_calls FROM messages WHERE role <> 'tool';
-CREATE VIRTUAL TABLE messages_fts USING fts5(
-    {_COLUMNS}, content='messages_fts_src', content_rowid='id');
-CREATE VIRTUAL TABLE messages_fts_trigram USING fts5(
-    content, tool_calls, content='messages_fts_trigram_src', content_rowid='id',
-    tokenize='trigram');
-CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN
-    INSERT INTO messages_fts(rowid, {_COLUMNS})
-    SELECT id, {_COLUMNS} FROM messages_fts_src WHERE id = new.id; END;
-CREATE TRIGGER messages_fts_trigram_insert AFTER INSERT ON messages WHEN new.role <> 'tool' BEGIN
-    INSERT INTO messages_fts_trigram(rowid, content, tool_calls)
-    VALUES (new.id, new.content, new.tool_calls); END;
-UPDATE schema_version SET version = 23;
-"""
-
-
-def make_columns(path: Path) -> None:
-    """Create an empty file with the full-text tables of schema 23."""
-    newer.make(path)
-    with changing(path) as con:
-        for table in ("messages_fts", "messages_fts_trigram"):
-            for event in ("insert", "delete", "update"):
-                con.execute(f"DROP TRIGGER {table}_{event}")
-            con.execute(f"DROP TABLE {table}")
-        con.execute(LAYOUT)
 
 
 @pytest.fixture(params=["columns", "inline"])
@@ -141,8 +108,12 @@ def complaints(store: Store, seed: int) -> list[str]:
 @pytest.mark.parametrize("listed", [True, False])
 @pytest.mark.parametrize("make", [make_columns, newer.make])
 def test_what_grep_finds_is_found_in_newer_files(
-    path: Path, make: Callable[[Path], None], listed: bool
+    path: Path,
+    make: Callable[[Path], None],
+    listed: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(words_of_index, "INDEXED_OF_TOOLS", TOOL_CHARACTERS)
     make(path)
     with Store(path) as store:
         with store.database.write() as tx:
@@ -161,4 +132,4 @@ def test_what_grep_finds_is_found_in_old_files_that_are_only_read(path: Path, ve
     con = apsw.Connection(str(path))
     assert con.execute("SELECT MAX(version) FROM schema_version").get == version
     con.close()
-    assert side_word_index.path_for(path).exists()
+    assert not word_list.path_for(path).exists()
