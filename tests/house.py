@@ -60,7 +60,7 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.sessions",
         "sessions, messages, titles, lineage, compression, branches",
-        """key_values session_files session_rows lineage messages late_messages titles in_use
+        """key_values session_files session_rows lineage late_messages messages titles in_use
         start_child_session compression branches undo api""",
     ),
     _row(

@@ -99,7 +99,7 @@ def test_every_file_is_for_its_owner_alone(
             names = {each.name for each in home.iterdir()}
             assert open_to_others(home, folder) == {}
     assert {"state.db", "state.db-wal", "state.db-shm", "sessions", "logs"} <= names
-    assert {"state.db.companion", "state.db.vocabulary"} <= names
+    assert {"state.db.companion", "state.db.words"} <= names
     assert {each.suffix for each in folder.iterdir()} == {".jsonl", ".html", ".md"}
     assert (home / "sessions" / "sessions.json").exists()
 

@@ -52,7 +52,10 @@ def own_files(database: Path) -> Iterator[Path]:
     home = database.parent
     yield from (home / "config.yaml", home / ".env", sessions_dir(home) / "sessions.json")
     real = Path(os.path.realpath(database))
-    for file in ("", ".companion", ".words"):
+    yield from (
+        real.with_name(f"{real.name}.words{part}") for part in ("", ".part", ".new", ".lock")
+    )
+    for file in ("", ".companion"):
         for log in ("", "-wal", "-shm", "-journal"):
             yield real.with_name(f"{real.name}{file}{log}")
 

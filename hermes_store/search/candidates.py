@@ -135,7 +135,7 @@ class Rows:
             f"{score} AS score FROM {table} f "
             f"CROSS JOIN messages m ON m.id = f.rowid {_SESSION} "
             f"WHERE {table} MATCH ? AND {where} ORDER BY f.rowid DESC LIMIT {window}) "
-            "ORDER BY score DESC, id DESC",
+            "ORDER BY score DESC, id",
             (expression, *values),
         )
         return [Found(each, stored_values.text(home), Strength.WHOLE) for each, home in ranked]

@@ -12,7 +12,7 @@ from typing import Any
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.safe_text import clean, shorten
-from hermes_store.records.stored_values import optional_text, text
+from hermes_store.records.stored_values import text
 
 NAMED = 8
 """The most values to name."""
@@ -77,7 +77,6 @@ def recent_tools(tx: Transaction) -> list[str]:
     """Return the tools in the newest messages, the most frequent first."""
     found: Counter[str] = Counter()
     for name, calls in tx.rows(f"SELECT tool_name, tool_calls FROM {_NEWEST}"):
-        called = _CALLED.findall(text(calls))
-        found.update(called if name is None else [*called, optional_text(name) or ""])
+        found.update([*_CALLED.findall(text(calls)), text(name)])
     del found[""]
-    return [name for name, _ in found.most_common(NAMED + 1)]
+    return sorted(found, key=lambda name: (-found[name], name))[: NAMED + 1]

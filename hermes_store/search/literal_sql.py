@@ -22,20 +22,19 @@ def contains(needle: str, *, thoroughly: bool = True) -> Condition:
     LIKE and GLOB end at NUL. Multimodal content begins with one and is always read behind it;
     text behind a NUL elsewhere only `thoroughly`, because looking for one takes twice as long.
     """
-    test, value = _test(needle)
-    if "\0" in needle and test != _INSTR:
-        return _of_columns([f"json_quote(m.{each})" for each in COLUMNS], *_test(_quoted(needle)))
     texts = [f"m.{column}" for column in COLUMNS]
+    if "\0" in needle:
+        return _of_columns(texts, *_whole_test(needle))
+    test, value = _test(needle)
     plain = _of_columns(texts, test, value)
     if test == _INSTR:
         return plain
     behind = test.format("CAST(substr(CAST(m.content AS BLOB), 2) AS TEXT)")
     sql, values = f"{plain.sql} OR (m.content < char(1) AND {behind})", [*plain.values, value]
     if thoroughly:
-        test, value = _test(_quoted(needle))
+        test, value = _whole_test(needle)
         sql += "".join(
-            f" OR (instr({text}, char(0)) > 1 AND {test.format(f'json_quote({text})')})"
-            for text in texts
+            f" OR (instr({text}, char(0)) > 1 AND {test.format(text)})" for text in texts
         )
         values += [value] * len(texts)
     return Condition(f"({sql})", tuple(values), session=False)
@@ -88,17 +87,6 @@ def _both_cases(letter: str) -> str:
     return _GLOB.sub(lambda found: f"[{found[0]}]", letter)
 
 
-def _quoted(needle: str) -> str:
-    """Return a text as it stands inside a string that json_quote has made."""
-    escaped = {
-        '"': '\\"',
-        "\\": "\\\\",
-        "\b": "\\b",
-        "\f": "\\f",
-        "\n": "\\n",
-        "\r": "\\r",
-        "\t": "\\t",
-    }
-    return "".join(
-        escaped.get(each) or (f"\\u{ord(each):04x}" if each < " " else each) for each in needle
-    )
+def _whole_test(needle: str) -> tuple[str, str]:
+    """Return a slower test that goes on behind every NUL; beyond ASCII, it minds the case."""
+    return ("instr(lower({0}), ?)", needle.lower()) if needle.isascii() else (_INSTR, needle)

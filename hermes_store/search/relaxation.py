@@ -35,6 +35,8 @@ ONE_LEFT_OUT = 6
 
 Frequency = Callable[[str], int]
 """Returns how many messages have a word, perhaps only up to a limit."""
+Corrections = dict[Text, str]
+"""What is shown for each misspelled word, in words."""
 
 
 class Vocabulary(Protocol):
@@ -72,16 +74,18 @@ def ladder(
     if forms is not None and forms != root:
         other = Relaxation("forms", "No exact match; showing other forms of the words.")
         yield Relaxed(forms, other)
-    corrected: dict[Span, str] = {}
+    corrected: Corrections = {}
     if index is not None:
-        known, corrected = _spelled(root, _Speller(tokenize, index, frequency), corrected)
-        if known != root:
-            yield Relaxed(known, _typos(corrected))
-        rare = _Speller(tokenize, index, frequency, HARDLY_EVER)
-        guessed, replaced = _spelled(known, rare, corrected)
-        if guessed != known:
-            yield Relaxed(guessed, _typos(replaced), certain=False)
-        root = known
+        speller = _Speller(tokenize, index, frequency)
+        known = _map_texts(root, speller.mended) or root
+        corrected = dict(speller.corrected)
+        if corrected:
+            yield Relaxed(known, speller.step())
+        speller.rarity = HARDLY_EVER
+        guessed = _map_texts(known, speller.mended) or known
+        if len(speller.corrected) > len(corrected):
+            yield Relaxed(guessed, speller.step(), certain=False)
+        root = known if corrected else root
     yield from _fewer(root, frequency, typed, corrected)
 
 
@@ -105,16 +109,11 @@ def _map_texts(node: Node, change: Callable[[Text], Node | None]) -> Node | None
 def _without_signs(text: Text, tokenize: Tokenize) -> Node | None:
     if CJK.search(text.value):
         return text
-    tokens = tokenize(text.value)
-    words = " ".join(tokens)
+    words = " ".join(tokenize(text.value))
     if not words:
         return None
-    folded = text.value.lower()
-    return (
-        text
-        if folded[:1] == words[:1] and folded[-1:] == words[-1:]
-        else replace(text, value=words)
-    )
+    is_plain = tokenize(text.value[0]) and tokenize(text.value[-1])
+    return text if is_plain else replace(text, value=words)
 
 
 def _any_form(text: Text) -> Node:
@@ -142,17 +141,6 @@ def _quoted(value: str) -> str:
 # -- typos -------------------------------------------------------------------------------------
 
 
-def _spelled(
-    root: Node, speller: _Speller, corrected: dict[Span, str]
-) -> tuple[Node, dict[Span, str]]:
-    """Return a tree with more words corrected, and what all corrections are."""
-    return _map_texts(root, speller.mended) or root, corrected | speller.changed
-
-
-def _typos(corrected: dict[Span, str]) -> Relaxation:
-    return Relaxation("typos", f"No exact match; showing {_enumerated(corrected.values())}.")
-
-
 @dataclass(slots=True)
 class _Speller:
     """Replaces words that are in hardly any message with similar ones that are in more."""
@@ -161,46 +149,66 @@ class _Speller:
     index: Vocabulary
     frequency: Frequency
     rarity: int = 0
-    changed: dict[Span, str] = field(default_factory=dict)
+    """The number of messages that a word with a typo is in at most."""
+    corrected: Corrections = field(default_factory=dict)
+    _written: set[Text] = field(default_factory=set)
+
+    def step(self) -> Relaxation:
+        """Return the step that names all corrections so far."""
+        shown = _enumerated(self.corrected.values())
+        return Relaxation("typos", f"No exact match; showing {shown}.")
 
     def mended(self, text: Text) -> Node:
-        """Return a word as it was probably meant, or the word itself."""
+        """Return a word as it was probably meant, or the word itself.
+
+        A word that no message has may be the beginning of one.
+        """
         tokens = self.tokenize(text.value)
         if text.quoted or CJK.search(text.value) or not text.value.isalnum() or len(tokens) != 1:
             return text
+        if text in self._written:
+            return text
         (word,) = tokens
-        if len(word) < MIN_MISSPELLED or word.isdigit() or self.frequency(word) > self.rarity:
+        seen = self.frequency(word)
+        if len(word) < MIN_MISSPELLED or word.isdigit() or seen > self.rarity:
             return text
-        near, is_part = self._near(word)
-        if not near:
+        near, longer = self._near(word)
+        if any(word in term for term in near):
+            near = []  # it is not misspelled, only incomplete
+        if near:
+            meant = _enumerated(map(_quoted, near), "or")
+            self.corrected[text] = f"{meant} for {_quoted(text.value)}"
+            # What some messages have, even as a part of a word, may be meant after all.
+            parts = (*((text,) if seen or longer else ()), *_spelled_as(text, near))
+        elif not seen:
+            inside = [term for term in longer if not term.startswith(word)]
+            parts = (replace(text, prefix=True), *_spelled_as(text, inside))
+        else:
             return text
-        meant = _enumerated(map(_quoted, near), "or")
-        self.changed[text.span] = f"{meant} for {_quoted(text.value)}"
-        # What some messages have, even as a part of a word, may be meant after all.
-        kept = (text,) if is_part or self.frequency(word) else ()
-        parts = (*kept, *(replace(text, value=term) for term in near))
+        self._written.update(parts)
         return parts[0] if len(parts) == 1 else Or(parts, text.span)
 
-    def _near(self, word: str) -> tuple[list[str], bool]:
-        """Return the most similar words, and whether a word is known to have this one inside."""
+    def _near(self, word: str) -> tuple[list[str], list[str]]:
+        """Return the most similar words, and those that have this one inside."""
         allowed = 1 if len(word) < 8 else 2
         similar: list[list[str]] = [[] for _ in range(allowed + 1)]
         terms = {*self.index.sharing_letters(word, CANDIDATES), *_swapped(word)} - {word}
-        is_part = False
         for term in sorted(terms, key=lambda term: (term[:1] != word[:1], term)):
-            is_part = is_part or word in term
             distance = edit_distance(word, term, allowed)
             # Another number is not a typo: 8081 is not 8080.
             if distance <= allowed and _digits(term) == _digits(word):
                 similar[distance].append(term)
+        longer = [term for term in terms if word in term and self.frequency(term)]
         for found in similar:
             near = [term for term in found[:COUNTED] if self.frequency(term) > self.frequency(word)]
-            if any(word in term for term in near):
-                return [], True  # it is not misspelled, only incomplete, and is found as a part
             if near:
                 near.sort(key=lambda term: -self.frequency(term))
-                return near[:MAX_ALTERNATIVES], is_part
-        return [], is_part
+                return near[:MAX_ALTERNATIVES], sorted(longer)[:MAX_ALTERNATIVES]
+        return [], sorted(longer)[:MAX_ALTERNATIVES]
+
+
+def _spelled_as(text: Text, terms: Iterable[str]) -> tuple[Text, ...]:
+    return tuple(replace(text, value=term) for term in terms)
 
 
 def _swapped(word: str) -> set[str]:
@@ -246,7 +254,7 @@ def edit_distance(one: str, other: str, limit: int) -> int:
 
 
 def _fewer(
-    root: Node, frequency: Frequency, typed: dict[Span, str], corrected: dict[Span, str]
+    root: Node, frequency: Frequency, typed: dict[Span, str], corrected: Corrections
 ) -> Iterator[Relaxed]:
     """Leave out each of the rarest words, then ever more of them, down to one word."""
     if not isinstance(root, And):
@@ -263,7 +271,7 @@ def _fewer(
         parts = tuple(part for part in root.parts if id(part) not in gone)
         left = parts[0] if len(parts) == 1 else And(parts, Span(0, root.span.end))
         spans = {text.span for text in wanted_texts(left)}
-        shown = [change for span, change in corrected.items() if span in spans]
+        shown = [change for text, change in corrected.items() if text.span in spans]
         missing = [_name(part, typed) for part in words if id(part) in gone]
         explanation = (
             f"No match has {'both' if total == 2 else f'all {total}'} words; "

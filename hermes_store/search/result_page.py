@@ -175,8 +175,10 @@ class _Runner:
 
     def _is_full(self, walk: _Walk) -> bool:
         wanted = self._request.offset + self._request.limit
-        number = walk.groups.found if self._request.grouped else len(walk.rows)
-        return number > wanted if self._request.grouped else number >= wanted
+        if not self._request.grouped:
+            return len(walk.rows) >= wanted
+        # The best titles come first, whatever the matches, so all that are ranked are needed.
+        return self._order is not Order.RELEVANCE and walk.groups.found > wanted
 
     def _result(
         self, running: Search, walk: _Walk, steps: tuple[Relaxation, ...], *, partial: bool
@@ -192,7 +194,7 @@ class _Runner:
         else:
             groups = ()
             hits = hits_of(self._tx, walk.rows[page], running.highlighter)
-            if walk.done and not request.offset and self._order is not Order.RELEVANCE:
+            if walk.done and running.mixed and not request.offset:
                 hits = tuple(sorted(hits, key=self._place))
             conversations = Count(len({hit.session_id for hit in hits}), not more)
         return SearchResult(
@@ -241,16 +243,15 @@ class _Runner:
         return None
 
     def _frequency(self, word: str) -> int:
-        """Return how many messages have a word, up to a limit."""
+        """Return how many messages have a word, up to a limit; parts of words count once."""
         if self._tx.caps.words is FullText.NONE:
             return 0
+        listed = self._words is not None and bool(self._words.matching(word.lower(), 1))
         try:
-            return int(
-                self._tx.value(
-                    f"SELECT COUNT(*) FROM (SELECT 1 FROM {WORDS} WHERE {WORDS} MATCH ? "
-                    f"LIMIT {RARE})",
-                    (relaxation.expression(word),),
-                )
+            counted = self._tx.value(
+                f"SELECT COUNT(*) FROM (SELECT 1 FROM {WORDS} WHERE {WORDS} MATCH ? LIMIT {RARE})",
+                (relaxation.expression(word),),
             )
         except apsw.SQLError:
             return 0  # the word has nothing that can be indexed
+        return int(counted) or int(listed)

@@ -58,6 +58,8 @@ class Search:
         """Whether everything has been looked at."""
         self.looked: Looked | None = None
         """How far messages have been read, if any must be."""
+        self.mixed = False
+        """Whether matches of one strength came out of more than one step."""
         self.place: tuple[int, Found] | None = None
         """The step of the last match, and the match."""
         self._conditions: dict[Field, Condition] = {}
@@ -146,12 +148,14 @@ class Search:
         """
         seen: set[int] = set()
         strength = None
+        places: set[int] = set()
         with self.stop.watching(self._tx.connection):
             for place, step in enumerate(self.planner.steps(self._only)):
                 if step.strength > weakest:
                     break
                 if strength is not None and step.strength is not strength:
                     yield strength
+                    places.clear()
                 strength = step.strength
                 if after is not None and place < after.step:
                     continue
@@ -163,6 +167,8 @@ class Search:
                     elif each.message_id not in seen:
                         seen.add(each.message_id)
                         self.place = place, each
+                        places.add(place)
+                        self.mixed = self.mixed or len(places) > 1
                         yield each
                 if self.stop():
                     return

@@ -1,13 +1,13 @@
-"""Messages that were stored later than others but are older: imported, pushed or written anew.
+"""Messages whose ids do not follow time: imported, pushed, copied or restored ones.
 
-Ids follow time except for these, so that a search can go by ids and still be in order of time.
-Whoever stores such messages notes their ids here, in the same transaction. Files without any pay
-nothing.
+All others do, so that a search can go by ids and still be in order of time. Whoever stores such
+messages notes their ids here, in the same transaction. Files without any pay nothing.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hermes_store.engines.sqlite.transaction import Transaction
@@ -16,7 +16,6 @@ from hermes_store.records.stored_values import moment, number
 KEY = "hermes_sessions_late_messages"
 TOLERANCE = 60.0
 """Seconds; agents that write at the same time overlap a little."""
-MAX_RANGES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,54 +28,58 @@ class Late:
     newest: float
 
 
-def note(tx: Transaction, before: int) -> None:
-    """Note the messages with ids above `before` that are older than the one with that id."""
+def note(tx: Transaction, session_id: str, since: int) -> None:
+    """Note the messages of a session with ids from `since` that are out of order."""
     if "state_meta" not in tx.caps.tables:
         return
-    newest = tx.value(
-        "SELECT timestamp FROM messages WHERE id <= ? ORDER BY id DESC LIMIT 1", (before,)
-    )
-    reached = _highest(tx, before, moment(newest)) if newest is not None else None
-    if reached is None:
-        return
-    rows = tx.rows("SELECT id, timestamp FROM messages WHERE id > ? ORDER BY id", (before,))
     known = ranges(tx)
-    found = [*known]
-    current: Late | None = None
+    found: list[Late] = []
+    rows = tx.rows(
+        "SELECT id, timestamp FROM messages WHERE session_id = ? AND id >= ? ORDER BY id",
+        (session_id, since),
+    )
     for message_id, stored in rows:
         at = moment(stored)
-        if at >= reached - TOLERANCE:
-            current = None
-        elif current is not None and current.newest <= at and current.last == message_id - 1:
-            current = Late(current.first, message_id, current.oldest, at)
-            found[-1] = current
+        last = found[-1] if found else None
+        if last is not None and last.last == message_id - 1 and last.newest <= at:
+            found[-1] = Late(last.first, message_id, last.oldest, at)
         else:
-            current = Late(message_id, message_id, at, at)
-            found.append(current)
-    if len(found) > len(known):
-        rows_of = [[each.first, each.last, each.oldest, each.newest] for each in found]
+            found.append(Late(message_id, message_id, at, at))
+    out_of_order = [each for each in found if not _fits(tx, each, known)]
+    if out_of_order:
+        listed = [[each.first, each.last, each.oldest, each.newest]
+                  for each in (*known, *out_of_order)]  # fmt: skip
         tx.run(
-            "INSERT OR REPLACE INTO state_meta(key, value) VALUES (?, ?)",
-            (KEY, json.dumps(rows_of[-MAX_RANGES:])),
+            "INSERT OR REPLACE INTO state_meta(key, value) VALUES (?, ?)", (KEY, json.dumps(listed))
         )
 
 
-def _highest(tx: Transaction, before: int, newest: float) -> float:
-    """Return the latest time before an id: the newest message may itself be a late one."""
-    late = [each for each in ranges(tx) if each.first <= before]
-    if not any(each.last >= before for each in late):
-        return newest
-    first = min(each.first for each in late)
-    earlier = tx.value(
-        "SELECT MAX(timestamp) FROM (SELECT timestamp FROM messages WHERE id < ? "
-        "ORDER BY id DESC LIMIT 100)",
-        (first,),
+def _fits(tx: Transaction, late: Late, known: Sequence[Late]) -> bool:
+    """Tell whether messages are no older than those before and no newer than those behind."""
+    before = _beside(tx, late.first - 1, known, forward=False)
+    behind = _beside(tx, late.last + 1, known, forward=True)
+    return (before is None or before - TOLERANCE <= late.oldest) and (
+        behind is None or late.newest <= behind + TOLERANCE
     )
-    return max(newest, moment(earlier) if earlier is not None else newest)
+
+
+def _beside(
+    tx: Transaction, message_id: int, known: Sequence[Late], *, forward: bool
+) -> float | None:
+    """Return the time of the nearest message in order, in one direction."""
+    sign, order = (">=", "ASC") if forward else ("<=", "DESC")
+    for each in sorted(known, key=lambda each: each.first, reverse=not forward):
+        if each.first <= message_id <= each.last:
+            message_id = each.last + 1 if forward else each.first - 1
+    stored = tx.value(
+        f"SELECT timestamp FROM messages WHERE id {sign} ? ORDER BY id {order} LIMIT 1",
+        (message_id,),
+    )
+    return None if stored is None else moment(stored)
 
 
 def ranges(tx: Transaction) -> list[Late]:
-    """Return the late messages of a database, in no order."""
+    """Return the messages of a database that are out of order."""
     if "state_meta" not in tx.caps.tables:
         return []
     stored = tx.value("SELECT value FROM state_meta WHERE key = ?", (KEY,))

@@ -18,7 +18,7 @@ from hermes_store.errors import InvalidInput, SessionInUse, SessionNotFound
 from hermes_store.records import message_content as contents
 from hermes_store.records import stored_values, tool_calls
 from hermes_store.records.message import Message
-from hermes_store.sessions import lineage, session_rows
+from hermes_store.sessions import late_messages, lineage, session_rows
 
 SAID = (
     "role",
@@ -120,6 +120,8 @@ def append(
         "tool_call_count = COALESCE(tool_call_count, 0) + ? WHERE id = ?",
         (tool_calls.count(message.get("tool_calls")), session_id),
     )
+    if timestamp is not None and timestamp < time.time() - late_messages.TOLERANCE:
+        late_messages.note(tx, session_id, message_id)
     return message_id
 
 

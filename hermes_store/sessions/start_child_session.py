@@ -16,7 +16,7 @@ from hermes_store.errors import InvalidInput, SessionInUse
 from hermes_store.records import message_content, stored_values, tool_calls
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.session import Session
-from hermes_store.sessions import in_use, lineage, messages, session_rows
+from hermes_store.sessions import in_use, late_messages, lineage, messages, session_rows
 
 _MARKERS = ("_branched_from", "_delegate_from", "_reset_from")
 
@@ -142,6 +142,7 @@ def copy(tx: Transaction, old_id: str, new_id: str, turns: Sequence[Turn]) -> No
         return
     columns = ", ".join(name for name in _COPIED if tx.caps.has_message(name))
     alive = "COALESCE(m.active, 1) = 1" if tx.caps.has_message("active") else messages.ALL
+    newest = tx.value("SELECT MAX(id) FROM messages") or 0
     copied = tx.run(
         f"INSERT INTO messages(session_id, {columns}) SELECT ?, {columns} FROM messages m "
         f"WHERE m.session_id = ? AND m.id >= ? AND {alive} ORDER BY m.id",
@@ -152,3 +153,4 @@ def copy(tx: Transaction, old_id: str, new_id: str, turns: Sequence[Turn]) -> No
         "tool_call_count = COALESCE(tool_call_count, 0) + ? WHERE id = ?",
         (copied, sum(turn.number_of_calls for turn in turns), new_id),
     )
+    late_messages.note(tx, new_id, newest + 1)

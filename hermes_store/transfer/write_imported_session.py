@@ -13,7 +13,7 @@ from hermes_store.errors import TitleTooLong
 from hermes_store.records import tool_calls
 from hermes_store.records.message_content import MARKER
 from hermes_store.records.transfer import Imported, Kind, Outcome
-from hermes_store.sessions import messages, session_rows, titles
+from hermes_store.sessions import late_messages, messages, session_rows, titles
 from hermes_store.transfer.export_jsonl import dump
 from hermes_store.transfer.parse_import import Record, Refused, as_json, shown
 
@@ -133,12 +133,16 @@ def _insert(
     said: Iterable[Mapping[str, Any]],
     ids: list[int] | None = None,
 ) -> None:
+    first: int | None = None
     for place, message in enumerate(said):
         stored = dict(message) | {
             "content": _content(message["content"]),
             "tool_calls": _tool_calls(message["tool_calls"]),
         }
-        messages.insert_row(tx, session_id, stored, ids[place] if ids else None)
+        given = messages.insert_row(tx, session_id, stored, ids[place] if ids else None)
+        first = given if first is None else first
+    if first is not None:
+        late_messages.note(tx, session_id, first)
 
 
 def _content(content: Any) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from hermes_store.engines.sqlite.raw_rows import places, quote
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.sessions import session_rows, titles
+from hermes_store.sessions import late_messages, session_rows, titles
 from hermes_store.trash.session_copy import USAGE, Header, usage_columns
 
 _MARKERS = ("_branched_from", "_delegate_from")
@@ -59,6 +59,8 @@ def put_messages(tx: Transaction, copy: Header, rows: Iterator[list[Any]], done:
         values[number] = None if taken else values[number]
         _insert(tx, "messages", names, dict(zip(names, values, strict=True)))
         done.messages += 1
+    if taken:
+        late_messages.note(tx, copy.session_id, 0)
 
 
 def _said(done: PutBack) -> bool:

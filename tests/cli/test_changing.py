@@ -172,7 +172,7 @@ def test_prune_names_what_it_keeps(full_home: Path) -> None:
 
 OWN = (
     "config.yaml", ".env", "sessions/sessions.json", "sessions/20250304_143022_aaaa.jsonl",
-    "state.db", "state.db-wal", "state.db.companion", "state.db.vocabulary",
+    "state.db", "state.db-wal", "state.db.companion", "state.db.words",
 )  # fmt: skip
 
 

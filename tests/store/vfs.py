@@ -1,7 +1,7 @@
 """File layers under SQLite for tests: one that fails or kills at a chosen call, one that records.
 
-Both become the default of the process, so that the sidecar and the side index go through them
-too. Everything else, shared memory and locks included, is SQLite's own.
+Both become the default of the process, so that the sidecar goes through them, too.
+Everything else, shared memory and locks included, is SQLite's own.
 """
 
 from __future__ import annotations

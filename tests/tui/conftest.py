@@ -111,7 +111,6 @@ def sample_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("sample") / "state.db"
     with utc():
         create(path, SAMPLE_SESSIONS, now=NOW)
-    # SavedSearches build the list of known words themselves, as far as they get in their time.
     with Store(path) as store:
         store.search.prepare()
     with raw(path) as con:
@@ -122,7 +121,7 @@ def sample_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def sample(sample_file: Path, path: Path) -> Path:
     """A copy of the sample, for one test alone."""
-    for ending in ("", ".vocabulary"):
+    for ending in ("", ".words"):
         shutil.copy(f"{sample_file}{ending}", f"{path}{ending}")
     return path
 

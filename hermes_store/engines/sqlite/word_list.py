@@ -19,6 +19,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -33,6 +34,7 @@ from hermes_store.engines.sqlite.word_list_file import Head, Loaded, Sections, S
 from hermes_store.errors import StoreError
 
 STEP_MESSAGES = 1_000
+SHORT_WORD = 5
 MANY_MESSAGES = 20_000
 """The words of up to this many new messages are added; for more, the list is made anew."""
 LEARN_SECONDS = 5.0
@@ -106,15 +108,16 @@ class WordList:
     def sharing_letters(self, word: str, limit: int) -> list[str]:
         """Return words of similar length that share three letters in a row with a word."""
         loaded = self._current()
-        found: dict[str, None] = {}
-        for place in range(len(word) - 2 if loaded is not None else 0):
-            assert loaded is not None
-            for seen, term in enumerate(file.words_with(loaded, word[place : place + 3])):
-                if abs(len(term) - len(word)) <= 2:
-                    found[term] = None
-                if seen >= limit:
-                    break
-        return list(found)
+        if loaded is None:
+            return []
+        places = range(len(word) - 2)
+        streams = [file.words_with(loaded, word[place : place + 3]) for place in places]
+        if len(word) <= SHORT_WORD:
+            # One wrong letter in the middle leaves no three in a row.
+            streams.append(file.words_with(loaded, word[:2], starts=True))
+            streams.append(file.words_with(loaded, word[-2:], ends=True))
+        near = (term for stream in streams for term in islice(stream, limit))
+        return list(dict.fromkeys(term for term in near if abs(len(term) - len(word)) <= 2))
 
     # -- making ----------------------------------------------------------------------------
 

@@ -350,10 +350,11 @@ def test_a_symbolic_link_leads_to_the_file_and_what_is_beside_it(tmp_path: Path)
         add(db, "a", "hello", ended=LONG_AGO + 5)
         assert db.db_path == real
         db.store.trash.delete(["a"])
+        add(db, "b", "hello again")
         db.store.search.prepare()
     assert [path.name for path in link.parent.iterdir()] == ["state.db"]
     beside = {path.name for path in real.parent.iterdir()}
-    assert {"state.db", "state.db.companion", "state.db.vocabulary"} <= beside
+    assert {"state.db", "state.db.companion", "state.db.words"} <= beside
     with SessionDB(real) as db:
         assert db.store.trash.restore().session_ids == ("a",)
 

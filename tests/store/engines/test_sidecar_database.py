@@ -55,7 +55,7 @@ def test_reading_never_creates_it(db: SessionDB, beside: Path) -> None:
     ):
         assert empty == ()
     assert not db.store.marks.of(["a"])["a"].pinned
-    assert db.store.lists.conversations() and db.store.search.run("x tag:none").hits
+    assert db.store.lists.conversations() and db.store.search.run("x -tag:none").hits
     assert not beside.exists()
 
 

@@ -80,21 +80,25 @@ def test_a_token_that_is_never_pulled_changes_nothing(store: Store) -> None:
 
 
 def test_a_search_says_how_far_back_it_came(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(candidates, "SCAN_STEP", 100)
+    for limit in ("FIRST_READ", "LONGEST_READ"):
+        monkeypatch.setattr(candidates, limit, 100)
+    monkeypatch.setattr(cancellation, "CHECK_EVERY", 100)
     places = []
-    for looks in (20, 40):
+    for looks in (20, 60):
         result = store.search.run(Request(ABSENT, cancelled=Token(looks)))
         assert (result.hits, result.partial) == ((), True)
-        assert result.searched_back_to is not None
-        places.append(result.searched_back_to)
+        assert result.looked is not None and result.looked.back_to is not None
+        assert 0 < result.looked.share < 1
+        places.append(result.looked.back_to)
     assert LONG_AGO < places[1] < places[0] < LONG_AGO + MESSAGES
 
 
 def test_a_search_ends_when_its_time_is_up(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(candidates, "SCAN_STEP", 10)
+    for limit in ("FIRST_READ", "LONGEST_READ"):
+        monkeypatch.setattr(candidates, limit, 10)
     result = store.search.run(Request(ABSENT, seconds=0.001))
     assert (result.hits, result.partial) == ((), True)
-    assert result.searched_back_to is None or result.searched_back_to > LONG_AGO
+    assert result.looked is None or (result.looked.back_to or 0) > LONG_AGO
 
 
 def test_no_time_at_all_is_partial(store: Store) -> None:
@@ -105,7 +109,7 @@ def test_no_time_at_all_is_partial(store: Store) -> None:
 
 def test_a_search_with_time_enough_is_not_partial(store: Store) -> None:
     result = store.search.run(Request(ABSENT, relax=False))
-    assert (result.partial, result.searched_back_to) == (False, None)
+    assert (result.partial, result.looked) == (False, None)
     assert (result.messages.number, result.messages.exact) == (0, True)
 
 

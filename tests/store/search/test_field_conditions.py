@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from hermes_store import SessionDB
+from hermes_store.records.listing import Status
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.search import Request, SearchResult, Severity
 from hermes_store.search import field_conditions, query_language
-from hermes_store.sessions import messages
-from tests.support import LONG_AGO, add
+from hermes_store.sessions import in_use, messages
+from hermes_store.sessions.in_use import IN_USE_SECONDS
+from tests.support import LONG_AGO, Work, add, add_chain, is_table_scan
 
 NOW = LONG_AGO + 1_000_000
 ALL = {"cli", "chat", "job", "branch", "agent"}
@@ -67,7 +69,7 @@ GOOD = {
     "role:tool": {"cli"},
     "role:me -source:cli": {"chat", "job"},
     "role:ai": {"cli", "job"},
-    "role:nobody": set(),
+    "role:system": set(),
     "tool:terminal": {"cli"},
     "tool:web_search": {"cli"},
     "tool:webxsearch": set(),
@@ -83,14 +85,17 @@ GOOD = {
     "has:url": {"chat"},
     "has:image": {"chat"},
     "has:reasoning": {"job"},
-    "is:live": {"chat", "branch", "agent"},
-    "is:ended": {"cli", "job"},
+    "is:live": set(),
+    "is:ended": ALL,
     "is:root": {"cli", "chat", "job"},
     "is:branch": {"branch"},
     "is:agent": {"agent"},
     "is:compressed": {"job"},
     "is:archived": set(),
     "is:pinned": set(),
+    "tag:work": set(),
+    "model:nothing": set(),
+    "source:slack": set(),
     "before:2010": set(),
     "after:2010": ALL,
 }
@@ -121,8 +126,8 @@ def test_a_field_means_the_same_inside_of_a_group(filled: SessionDB, text: str) 
 
 
 BAD = (
-    "after:soon", "before:7x", "on:2026-13-01", "has:wings", "is:fine", "tag:work",
-    "after:99999y", 'on:"  "',
+    "after:soon", "before:7x", "on:2026-13-01", "has:wings", "is:fine", "role:nobody",
+    "after:99999y", 'on:"  "', 'tag:""', 'source:""', "has:co", "after:2026-0",
 )  # fmt: skip
 
 
@@ -142,11 +147,187 @@ def test_a_bad_field_among_alternatives_does_not_let_everything_in(filled: Sessi
     assert sessions_of(filled, "hello (again OR -is:fine)") == {"branch"}
 
 
-@pytest.mark.parametrize("text", ["has:wings", "is:fine"])
-def test_what_a_field_knows_is_listed(filled: SessionDB, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("has:wings", field_conditions.HAS),
+        ("is:fine", field_conditions.IS),
+        ("role:nobody", field_conditions.ROLES),
+        ("sort:best", query_language.SORTS),
+    ],
+)
+def test_what_a_field_takes_is_listed(filled: SessionDB, text: str, known: tuple[str, ...]) -> None:
     (problem,) = ask(filled, text).diagnostics
-    known = field_conditions.HAS if text.startswith("has") else field_conditions.IS
-    assert all(name in problem.message for name in known)
+    assert ", ".join(known) in problem.message
+    assert problem.severity is Severity.PROBLEM
+
+
+# -- values that nothing has -------------------------------------------------------------------
+
+
+def said_of(db: SessionDB, text: str, **more: Any) -> list[str]:
+    result = db.store.search.run(Request(text, limit=100, relax=False, now=NOW, **more))
+    return [each.message for each in result.diagnostics]
+
+
+UNKNOWN = {
+    "source:nowhere": "No conversation came from 'nowhere'. Known sources: cli, cron, telegram.",
+    "source:slack": "No conversation came from 'slack'. Known sources: cli, cron, telegram.",
+    "model:foo": "No conversation used a model 'foo'. "
+    "Known models: anthropic/claude-opus-4, openai/gpt_5.",
+    "tag:none": "No conversation has a tag yet.",
+    "is:pinned": "No conversation is pinned.",
+    "is:archived": "No conversation is archived.",
+}
+
+
+@pytest.mark.parametrize("text", UNKNOWN)
+def test_a_value_that_nothing_has_finds_nothing_and_names_the_known_ones(
+    filled: SessionDB, text: str
+) -> None:
+    for query in (text, f"hello {text}"):
+        result = ask(filled, query)
+        assert result.hits == ()
+        (remark,) = result.diagnostics
+        assert (remark.message, remark.severity) == (UNKNOWN[text], Severity.NOTE)
+        assert query[remark.span.start : remark.span.end] == text
+    every = {hit.message_id for hit in ask(filled, "hello").hits}
+    assert {hit.message_id for hit in ask(filled, f"hello -{text}").hits} == every
+
+
+def test_known_tags_are_named_the_most_frequent_first(db: SessionDB) -> None:
+    for name in "abc":
+        add(db, name, "hello")
+        db.store.marks.tag(name, "work")
+    db.store.marks.tag("a", "home")
+    assert said_of(db, "hello tag:nope") == [
+        "No conversation has the tag 'nope'. Known tags: work, home."
+    ]
+    assert sessions_of(db, "hello tag:nope") == set()
+    assert (sessions_of(db, "hello tag:home"), said_of(db, "hello tag:home")) == ({"a"}, [])
+
+
+def test_only_a_few_known_values_are_named(db: SessionDB) -> None:
+    for number in range(12):
+        add(db, f"s{number}", "hello", source=f"source{number:02}")
+    (remark,) = said_of(db, "hello source:nope")
+    assert remark.endswith("source06, source07, ….")
+    assert "source08" not in remark
+
+
+def test_recent_tools_are_named(filled: SessionDB) -> None:
+    (remark,) = said_of(filled, "hello tool:hammer")
+    assert remark == ("No recent message used a tool 'hammer'. Recent tools: terminal, web_search.")
+    for known in ("tool:terminal", "tool:web", "tool:Web_Search"):
+        assert said_of(filled, known) == []
+
+
+def test_a_role_of_another_program_is_known_once_a_message_has_it(db: SessionDB) -> None:
+    add(db, "a", "hello")
+    assert sessions_of(db, "hello role:Moderator") == {"a"}
+    with db._db.write() as tx:
+        say(tx, "a", role="Moderator", content="hello, keep calm")
+    assert [hit.role for hit in ask(db, "hello role:moderator").hits] == ["Moderator"]
+    (problem,) = said_of(db, "role:nobody")
+    assert problem == "role: takes user, assistant, tool, system, moderator, not 'nobody'."
+
+
+# -- while typing ------------------------------------------------------------------------------
+
+ON_THE_WAY = (
+    "source:", "-source:", "NOT source:", "OR is:", "AND has:", "source: ", "tag:", 'tag:"',
+    'tag:""', '-tag:"', "after:", "sort:", "is:l", "is:pin", "has:co", "-has:co", "role:us",
+    "role:hum", "role:A", "sort:rel", "sort:n", "tag:wo", "tag:#WO", 'tag:"wo', "source:slac",
+    "source:iMess", "after:2", "after:202", "after:2026-", "after:2026-1", "after:2026-01-",
+    "after:2026-01-3", "before:yester", "on:mon", "on:2026-01-31T1", "after:30mi",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tagged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SessionDB]:
+    with SessionDB(tmp_path_factory.mktemp("typing") / "state.db") as db:
+        add(db, "a", "hello docker", source="telegram")
+        add(db, "b", "docker again")
+        db.store.marks.tag("a", "work")
+        yield db
+
+
+@pytest.mark.parametrize("text", ON_THE_WAY)
+def test_a_value_on_the_way_is_ignored_without_a_word(tagged: SessionDB, text: str) -> None:
+    request = Request(f"docker {text}", typing=True, relax=False, now=NOW)
+    result = tagged.store.search.run(request)
+    assert {hit.session_id for hit in result.hits} == {"a", "b"}
+    assert result.diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["is:lx", "has:w", "role:x", "sort:b", "after:x", "after:2026-13", "after:2026-13-",
+             "on:2026-02-31", "after:2026-02-31T", "is:li more", 'role:"us"'],
+)  # fmt: skip
+def test_what_can_become_nothing_is_said_while_typing(tagged: SessionDB, text: str) -> None:
+    request = Request(f"docker {text}", typing=True, relax=False, now=NOW)
+    severities = [each.severity for each in tagged.store.search.run(request).diagnostics]
+    assert severities == [Severity.PROBLEM]
+
+
+def test_a_finished_value_counts_while_typing(tagged: SessionDB) -> None:
+    for text in ("docker tag:work", "docker source:tele", "docker source:t", "docker id:a"):
+        request = Request(text, typing=True, relax=False, now=NOW)
+        result = tagged.store.search.run(request)
+        assert [hit.session_id for hit in result.hits] == ["a"], text
+        assert result.diagnostics == ()
+    unknown = tagged.store.search.run(Request("docker tag:wox", typing=True, now=NOW))
+    assert unknown.hits == ()
+    assert [each.message for each in unknown.diagnostics] == [
+        "No conversation has the tag 'wox'. Known tags: work."
+    ]
+
+
+# -- live --------------------------------------------------------------------------------------
+
+
+def test_live_means_what_the_list_shows(db: SessionDB) -> None:
+    now = LONG_AGO + 10_000
+    add(db, "talking", "hello", at=now - 60)
+    add(db, "silent", "hello", at=now - IN_USE_SECONDS - 60)
+    add(db, "over", "hello", at=now - 60, ended=now - 30)
+    add_chain(db, ("first", "second"), at=now - 160, live=True)
+    add_chain(db, ("old", "new"), at=now - 200)
+    add(db, "sent", "said by an agent", parent="silent", edge=Edge.AGENT, at=now - 20)
+    with db._db.write() as tx:
+        tx.run("UPDATE messages SET timestamp = 0 WHERE session_id = 'second'")
+        tx.run("UPDATE messages SET timestamp = ? WHERE session_id = 'first'", (now - 5,))
+
+    def found(text: str) -> set[str]:
+        request = Request(text, limit=100, relax=False, now=now)
+        return {hit.session_id for hit in db.store.search.run(request).hits}
+
+    assert found("is:live") == {"talking", "first", "second", "sent"}
+    assert found("is:ended") == {"silent", "over", "old", "new"}
+    assert found("said is:live") == {"first", "second", "sent"}
+    for text in ("-is:live", "NOT is:live", "nothing OR is:ended"):
+        assert found(text) == found("is:ended")
+    rows = db.store.lists.rows(["talking", "silent", "over", "first", "old", "sent"], now=now)
+    live = {row.id for row in rows if row.status is Status.LIVE}
+    assert live == {"talking", "first", "sent"}
+
+
+def test_being_live_is_looked_up_and_not_computed_for_every_session(db: SessionDB) -> None:
+    for number in range(50):
+        add(db, f"s{number}", "hello", at=LONG_AGO + number)
+    with db._db.read() as tx:
+        in_use.live_sessions(tx, NOW)
+    work = Work(db, lambda store: _live(store))
+    assert not [line for plan in work.plans() for line in plan if is_table_scan(line)]
+    assert work.steps < 200
+
+
+def _live(db: SessionDB) -> tuple[str, ...]:
+    with db._db.read() as tx:
+        return in_use.live_sessions(tx, NOW)
+
+
+# -- all of them -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [name for name in query_language.FIELDS if name != "sort"])

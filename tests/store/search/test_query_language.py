@@ -41,7 +41,7 @@ def said(node: Node | None) -> str:
             shown = f"'{node.value}'" if node.quoted else node.value
             return shown + "*" * node.prefix
         case Field():
-            return f"{node.name}={node.value}"
+            return f"{node.name}={node.value}" + "…" * node.unfinished
         case Not():
             return f"not({said(node.part)})"
         case And() | Or():
@@ -92,6 +92,10 @@ MEANINGS = {
     "after:2026-01-01 deploy": "and(after=2026-01-01, deploy)",
     "colour:red": "colour:red",
     "source: cli": "and(source:, cli)",
+    "docker source:": "and(docker, source:)",
+    "(docker source:) one": "and(and(docker, source:), one)",
+    'NOT tag:"" one': "one",
+    'two OR tag:"" one': "or(two, one)",
     "https://example.org/a?b=c": "https://example.org/a?b=c",
     "C:\\Users\\Ann": "C:\\Users\\Ann",
     "12:30": "12:30",
@@ -129,6 +133,10 @@ def test_a_text_means(text: str) -> None:
         ("suorce:cli", "suorce:cli", "did you mean 'source:'", "suorce:"),
         ("befor:7d", "befor:7d", "did you mean 'before:'", "befor:"),
         ("sort:best one", "one", "Unknown sort order 'best'", "sort:best"),
+        ("sort:rel one", "one", "Unknown sort order 'rel'", "sort:rel"),
+        ("one sort:rel", "one", "Unknown sort order 'rel'", "sort:rel"),
+        ('one tag:""', "one", "tag: has no value and was ignored", 'tag:""'),
+        ('one -on:" " two', "and(one, two)", "on: has no value and was ignored", '-on:" "'),
     ],
 )
 def test_what_was_repaired_is_said_and_pointed_at(
@@ -149,6 +157,54 @@ def test_nothing_is_remarked_where_nothing_is_odd(text: str) -> None:
 def test_an_order_is_no_condition(order: str) -> None:
     query = parse(f"one sort:{order.upper()} two")
     assert (said(query.root), query.sort) == ("and(one, two)", order)
+
+
+TYPED = {
+    "docker source:": "docker",
+    "docker -Source:": "docker",
+    "docker source: ": "docker",
+    "docker OR source:": "docker",
+    "docker AND NOT source:": "docker",
+    'docker OR tag:"': "docker",
+    'docker NOT tag:""': "docker",
+    'one OR tag:"" two': "or(one, two)",
+    "source:": "nothing",
+    "docker sort:rel": "docker",
+    "docker sort:": "docker",
+    "docker is:li": "and(docker, is=li…)",
+    "docker -is:li": "and(docker, not(is=li…))",
+    'title:"two wo': "title=two wo…",
+    'title:"two words"': "title=two words",
+    "docker is:li ": "and(docker, is=li)",
+    "is:li docker": "and(is=li, docker)",
+    "source: cli": "and(source:, cli)",
+    "colour:": "colour:",
+    "docker TODO:": "and(docker, TODO:)",
+    "https:": "https:",
+}
+
+
+@pytest.mark.parametrize("text", TYPED)
+def test_while_typing_a_text_means(text: str) -> None:
+    query = parse(text, typing=True)
+    assert said(query.root) == TYPED[text]
+    assert query.diagnostics == ()
+
+
+def test_a_field_in_an_open_quote_is_text_while_typing() -> None:
+    query = parse('"the source:', typing=True)
+    assert said(query.root) == "'the source:'"
+
+
+def test_without_fields_a_name_at_the_end_is_text_while_typing() -> None:
+    assert said(parse("docker source:", (), typing=True).root) == "and(docker, source:)"
+
+
+def test_an_order_at_the_end_counts_while_typing() -> None:
+    query = parse("docker sort:OLDEST", typing=True)
+    assert (said(query.root), query.sort, query.diagnostics) == ("docker", "oldest", ())
+    (problem,) = parse("docker sort:best", typing=True).diagnostics
+    assert problem.severity is Severity.PROBLEM
 
 
 def test_too_much_is_cut_and_said() -> None:
@@ -187,9 +243,9 @@ def test_brackets_deeper_than_allowed_lose_no_word() -> None:
 
 
 @thorough(400)
-@given(anything)
-def test_parsing_never_fails_and_every_part_lies_in_the_text(text: str) -> None:
-    query = parse(text)
+@given(anything, st.booleans())
+def test_parsing_never_fails_and_every_part_lies_in_the_text(text: str, typing: bool) -> None:
+    query = parse(text, typing=typing)
     for part in (*nodes(query.root), *query.diagnostics):
         assert 0 <= part.span.start < part.span.end <= len(text)
     for node in nodes(query.root):

@@ -113,14 +113,15 @@ def test_a_conversion_that_was_cut_off_goes_on_at_the_next_open(
 
         with pytest.raises(KeyboardInterrupt):
             store.upkeep.optimize(cut_off)
-        floor = store.capabilities().rebuild_floor
-        assert floor is not None
+        unindexed = store.capabilities().unindexed
+        assert unindexed is not None
+        floor = unindexed[1] + 1
         # Everything is still found, the rest by reading; also what is deleted meanwhile.
         assert store.search.run("docker").hits
         with store.database.write() as tx:
             tx.run("DELETE FROM messages WHERE id IN (?, ?)", (floor - 1, floor + 1))
     with Store(inline) as store:
-        assert store.capabilities().rebuild_floor is None
+        assert store.capabilities().unindexed is None
     assert _problems(inline) == []
 
 
@@ -144,7 +145,7 @@ def test_no_step_of_a_conversion_is_long(inline: Path, monkeypatch: pytest.Monke
 
         def watch(what: str, _done: int, _total: int) -> None:
             if what == "Indexing messages":
-                floors.append(store.capabilities().rebuild_floor or 0)
+                floors.append((store.capabilities().unindexed or (0, -1))[1] + 1)
 
         store.upkeep.optimize(watch)
     assert len(floors) > 5

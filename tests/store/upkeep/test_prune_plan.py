@@ -119,8 +119,9 @@ def test_a_field_on_sub_agents_never_takes_their_conversation(db: SessionDB) -> 
 
 @pytest.mark.parametrize(
     "where",
-    ["docker", "source:cron docker", "before:someday", "is:strange", "tag:none", "sourc:cron",
-     '"', "(source:cron", "source:cron OR", "sort:newest"],
+    ["docker", "source:cron docker", "before:someday", "is:strange", "tag:none", "-tag:none",
+     "role:nobody", "sourc:cron", 'source:""', '"', "(source:cron", "source:cron OR",
+     "sort:newest"],
 )  # fmt: skip
 def test_a_filter_that_is_not_clear_is_refused(db: SessionDB, where: str) -> None:
     add(db, "a", "docker", ended=LONG_AGO)
