@@ -197,16 +197,22 @@ def check_all(
     return wrong
 
 
-def loading(times: int = 7) -> None:
-    """Print how long the code of both sides takes to load in a new process."""
+def _print_load() -> None:
+    cores = os.cpu_count()
+    print(f"{time.strftime('%H:%M')}, the machine is busy with {os.getloadavg()[0]:.1f} of {cores}")
+
+
+def loading(figures: Figures, times: int = 7) -> None:
+    """Time how long the code of both sides takes to load in a new process."""
     for name in ("ours", "real"):
         took = []
         for _ in range(times):
             with Side(name) as side:
                 took.append(side.ask("loading"))
         before, search = (p50([each[part] * 1_000 for each in took]) for part in (0, 1))
-        more = f", then {search:.0f} ms at the first search (in the times below)"
+        more = f", then {search:.0f} ms at the first search, which are in the cold times"
         print(f"loading the code, {name}: {before:.0f} ms{more if name == 'ours' else ''}")
+        figures.loading = figures.loading or search
 
 
 def prepare(figures: Figures, layout: str, database: Path) -> None:
@@ -300,7 +306,8 @@ def measure(
     figures = Figures(scale.name)
     print(f"\nsearch, {scale.name}: {scale.sessions:,} sessions, {scale.messages:,} messages, "
           f"{len(queries)} queries, seed {seed}; p50 / p95 in ms")  # fmt: skip
-    loading()
+    _print_load()
+    loading(figures)
     for layout, database in files.items():
         cold(figures, layout, database, queries)
         print(f"\n{layout}, cold ({database.stat().st_size / 1e6:.0f} MB)")
@@ -322,6 +329,7 @@ def measure(
         commands_of_agentsview(figures, "v22", files["v22"], queries)
     print_commands(figures, "v22")
     print_goals(figures)
+    _print_load()
     return wrong
 
 

@@ -35,6 +35,8 @@ class Figures:
     """By layout, state and class: how often the real one found nothing although it is there."""
     prepared: dict[str, tuple[float, float]] = field(default_factory=dict)
     """By layout: the list of words, and the bare pass over the words of the index."""
+    loading: float = 0.0
+    """What a first search takes to load code, which is part of every cold time of ours."""
     listed: dict[tuple[str, str], float] = field(default_factory=dict)
     """By layout and state: a list by activity."""
 

@@ -82,16 +82,16 @@ def _wanted_kinds(view: View) -> list[str]:
 def _places(tx: Transaction, view: View, archived: Collection[str]) -> Iterator[_Place]:
     plain = view.sort is Sort.ACTIVITY and view.group in (Grouping.NONE, Grouping.DATE)
     plain = plain and not view.shown and view.source not in AGENT_SOURCES
-    first = not tx.caps.activity and view.sort is Sort.ACTIVITY and view.limit is not None
-    if plain and not first and not archived and not _filing(tx):
+    limit = None if tx.caps.activity or view.sort is not Sort.ACTIVITY else view.limit
+    if plain and limit is None and not archived and not _filing(tx):
         return _from_index(tx, view)
     source, names = of_source("a.source", view.source)
     where = f"(a.listed = 1 OR a.edge = 'agent') AND {_kind(tx)} IN {_LISTED} AND {source}"
     values = (json.dumps(sorted(archived)), json.dumps(_wanted_kinds(view)), *names)
     columns = f"a.session_id, {_moment(view)}, {_group(view)}"
-    if first and view.limit is not None:
+    if limit is not None:
         listing = Listing("a.chain_active", ("a.session_id",), where, values, view.source)
-        return map(_place, first_rows(tx, columns, listing, view.limit))
+        return map(_place, first_rows(tx, columns, listing, max(0, limit)))
     rows = tx.rows(
         f"SELECT {columns} FROM session_activity a JOIN sessions s ON s.id = a.session_id "
         f"WHERE {where} ORDER BY {_ORDERS[view.sort]}, a.session_id DESC",
@@ -156,8 +156,7 @@ def first_guess(tx: Transaction, *, archived: Collection[str] = ()) -> list[str]
     Computing the order of a large database that only Hermes Agent has written takes a moment;
     this is shown until then.
     """
-    places = _places(tx, View(limit=FIRST_ROWS), archived)
-    return [place.id for place in places]
+    return [place.id for place in _places(tx, View(limit=FIRST_ROWS), archived)]
 
 
 # -- headings ----------------------------------------------------------------------------------

@@ -46,9 +46,8 @@ def ranked(search: Search, number: int, *, weighted: bool) -> Iterator[Found]:
         connection = search.connection
         connection.register_fts5_function("hermes_density", _density)
         score = f"hermes_density({table})" + (f" * {WEIGHT_SQL}" if weighted else "")
-        window = max(WINDOW, number)
         with search.stop.watching(connection):
-            for row in search.rows.scored(table, expression, test, score, window=window):
+            for row in search.rows.scored(table, expression, test, score, window=WINDOW):
                 seen.add(row.message_id)
                 yield row
     if len(seen) < number:

@@ -166,7 +166,8 @@ def test_what_was_done_can_be_read_in_a_tiny_terminal(three: Path) -> None:
 def test_a_change_keeps_the_order_of_a_search(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, Typed("docker"))
-        main(pilot).search.rank()
+        main(pilot).search.toggle_order()
+        await press(pilot)
         await press(pilot, "down", "down")
         before, gone = listed(pilot), main(pilot).list.sessions.current_id()
         await press(pilot, "ctrl+d")

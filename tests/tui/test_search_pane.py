@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from textual.widget import Widget
 
 from hermes_store import SessionDB
 from hermes_store.errors import StoreError
-from hermes_store.records.search import Order, Request, SearchResult
+from hermes_store.records.search import Looked, Request, SearchResult
 from hermes_store.search.api import MessageSearch
 from hermes_store.store import Store
 from hermes_tui.browse import search_pane
@@ -76,42 +78,84 @@ def test_matches_are_marked_in_titles(path: Path) -> None:
     drive(make_app(path), script)
 
 
-def test_after_a_pause_the_most_relevant_come_first(sample: Path) -> None:
+def test_the_most_relevant_come_first_only_when_asked_for(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, Typed("docker"))
-        screen = main(pilot)
-        assert screen.search.found is not None and screen.search.found.result.order is Order.NEWEST
-        screen.search.post_message(SearchPane.Rested())
-        await until(
-            pilot,
-            lambda: (
-                screen.search.found is not None
-                and screen.search.found.result.order is Order.RELEVANCE
-            ),
-            "ranked results",
-        )
-
-    drive(make_app(sample), script)
-
-
-def test_who_has_moved_on_is_not_disturbed_by_ranking(sample: Path) -> None:
-    async def script(pilot: Pilot[Any]) -> None:
-        await press(pilot, Typed("docker"), "down")
-        before = listed(pilot), main(pilot).list.sessions.current_id()
-        main(pilot).search.post_message(SearchPane.Rested())
+        assert "newest first" in shown(pilot)
+        main(pilot).search.toggle_order()
         await press(pilot)
-        assert (listed(pilot), main(pilot).list.sessions.current_id()) == before
+        assert "most relevant first" in shown(pilot)
 
     drive(make_app(sample), script)
 
 
-def test_who_has_opened_something_is_not_disturbed_by_ranking(sample: Path) -> None:
+def _part_by_part(monkeypatch: pytest.MonkeyPatch, first: int) -> threading.Event:
+    """Let every search tell its first conversations, and the others when the event is set."""
+    go_on = threading.Event()
+
+    def slowly(self: MessageSearch, request: Request) -> Iterator[SearchResult]:
+        whole = self.run(request)
+        looked = Looked(NOW - 86_400, 0.62)
+        yield replace(whole, groups=whole.groups[:first], partial=True, looked=looked)
+        assert go_on.wait(PATIENCE)
+        yield whole
+
+    monkeypatch.setattr(MessageSearch, "stream", slowly)
+    return go_on
+
+
+def test_what_is_found_first_is_shown_while_the_search_goes_on(
+    sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = _part_by_part(monkeypatch, 3)
+
     async def script(pilot: Pilot[Any]) -> None:
-        await press(pilot, Typed("docker"), "ctrl+d")
+        main(pilot).search.text = "docker"
+        await until(pilot, lambda: len(listed(pilot)) == 3, "the first results")
+        await until(pilot, lambda: "62% …" in shown(pilot), "how far it came")
+        await pilot.press("down", "down")
         before = listed(pilot), main(pilot).list.sessions.current_id()
-        main(pilot).search.post_message(SearchPane.Rested())
-        await press(pilot, "escape")
-        assert (listed(pilot), main(pilot).list.sessions.current_id()) == before
+        go_on.set()
+        await press(pilot)
+        assert listed(pilot)[:3] == before[0] and len(listed(pilot)) > 3
+        assert main(pilot).list.sessions.current_id() == before[1]
+        assert "newest first" in shown(pilot)
+
+    drive(make_app(sample), script)
+
+
+def test_nothing_found_is_said_only_at_the_end(
+    sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = _part_by_part(monkeypatch, 0)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        main(pilot).search.text = "zzqqxx"
+        await until(pilot, lambda: "Nothing so far" in shown(pilot), "that it goes on")
+        assert "No results" not in shown(pilot)
+        go_on.set()
+        await until(pilot, lambda: "No results" in shown(pilot), "the end")
+
+    drive(make_app(sample), script)
+
+
+def test_a_change_of_the_file_does_not_begin_a_search_anew(
+    sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent that writes all the time would keep a long search from its end."""
+    go_on = _part_by_part(monkeypatch, 1)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        screen = main(pilot)
+        screen.search.text = "docker"
+        await until(pilot, lambda: len(listed(pilot)) == 1, "the first result")
+        begun = screen.search._searched_at
+        for _ in range(3):
+            screen.search.search_later()
+            await pilot.pause()
+        assert screen.search._searched_at == begun
+        go_on.set()
+        await until(pilot, lambda: screen.search._searched_at > begun, "the search after it")
 
     drive(make_app(sample), script)
 
@@ -181,13 +225,13 @@ def test_a_newer_question_ends_the_older_one(sample: Path) -> None:
 
 def _hold_searches(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Keep every search waiting until the event that is returned is set."""
-    released, search = threading.Event(), MessageSearch.run
+    released, search = threading.Event(), MessageSearch.stream
 
-    def held(self: MessageSearch, request: Request) -> SearchResult:
+    def held(self: MessageSearch, request: Request) -> Iterator[SearchResult]:
         assert released.wait(PATIENCE)
         return search(self, request)
 
-    monkeypatch.setattr(MessageSearch, "run", held)
+    monkeypatch.setattr(MessageSearch, "stream", held)
     return released
 
 
@@ -295,11 +339,11 @@ def test_a_search_that_fails_leaves_nothing_to_act_on(
     """What stood in the list before has nothing to do with what was searched for."""
     pressed = threading.Event()
 
-    def fail(self: Store, request: Request) -> SearchResult:
+    def fail(self: Store, request: Request) -> Iterator[SearchResult]:
         assert pressed.wait(PATIENCE)
         raise StoreError("The disk is gone.")
 
-    monkeypatch.setattr(MessageSearch, "run", fail)
+    monkeypatch.setattr(MessageSearch, "stream", fail)
 
     async def script(pilot: Pilot[Any]) -> None:
         main(pilot).search.text = "docker"

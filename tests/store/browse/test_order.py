@@ -226,6 +226,7 @@ def test_a_first_guess_is_the_beginning_of_the_list(
         plain_list.write(con, [Member(f"s{n}", started=NOW - n, said=(NOW - n,)) for n in range(9)])
     with Store(path, read_only=True) as reader:
         assert reader.lists.first_guess() == ["s0", "s1", "s2"] == ids(reader)[:3]
+        assert ids(reader, View(limit=0)) == ids(reader, View(limit=-1)) == []
 
 
 # -- order -------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from tests.store.search import corpus
 from tests.support import LONG_AGO
 
 MESSAGES = 3_000
-ABSENT = "🦄"
+ABSENT = "⇶⇶"
+"""Signs that are in no index."""
 
 
 @pytest.fixture(scope="module")

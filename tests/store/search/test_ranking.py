@@ -62,45 +62,32 @@ def test_while_typing_the_last_word_may_go_on(db: SessionDB) -> None:
 # -- by relevance ------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["bm25", "window", "texts"])
-def ranking(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The three ways to rank: all by bm25, the newest by density, the newest by their texts."""
-    if request.param == "window":
-        monkeypatch.setattr(rank, "WINDOW", 1)
-    return str(request.param)
-
-
-def asked(ranking: str, word: str) -> str:
-    # A field that only part of the query asks for can be told from the text alone.
-    return f"({word} OR (zzz role:user))" if ranking == "texts" else word
-
-
 def test_what_people_and_the_model_said_counts_for_more_than_tool_output(
-    db: SessionDB, ranking: str
+    db: SessionDB,
 ) -> None:
     add(db, "s", "nothing")
     tool = say(db, "s", "deploy the thing", role="tool", tool_name="terminal")
     user = say(db, "s", "deploy the thing")
     model = say(db, "s", "deploy the thing", role="assistant")
     other = say(db, "s", "deploy the thing", role="tool", tool_name="terminal")
-    result = db.store.search.run(Request(asked(ranking, "deploy"), order=Order.RELEVANCE))
+    result = db.store.search.run(Request("deploy", order=Order.RELEVANCE))
     ids = [hit.message_id for hit in result.hits]
     assert set(ids[:2]) == {user, model}
     assert set(ids[2:]) == {tool, other}
 
 
-def test_conversations_with_a_person_count_for_more_than_jobs(db: SessionDB, ranking: str) -> None:
+def test_conversations_with_a_person_count_for_more_than_jobs(db: SessionDB) -> None:
     for name, source in (("job", "cron"), ("person", "telegram"), ("agent", "subagent")):
         add(db, name, "deploy the thing", source=source)
-    found = sessions_of(db, asked(ranking, "deploy"), order=Order.RELEVANCE)
+    found = sessions_of(db, "deploy", order=Order.RELEVANCE)
     assert found[0] == "person"
     assert set(found[1:]) == {"job", "agent"}
 
 
-def test_what_is_about_a_word_comes_before_what_mentions_it(db: SessionDB, ranking: str) -> None:
+def test_what_is_about_a_word_comes_before_what_mentions_it(db: SessionDB) -> None:
     add(db, "about", "deploy, deploy and deploy")
     add(db, "mentions", "deploy " + "among many other words " * 40, at=LONG_AGO + 100)
-    assert sessions_of(db, asked(ranking, "deploy"), order=Order.RELEVANCE) == ["about", "mentions"]
+    assert sessions_of(db, "deploy", order=Order.RELEVANCE) == ["about", "mentions"]
 
 
 def test_parts_of_words_follow_what_was_ranked(db: SessionDB) -> None:
@@ -129,8 +116,7 @@ def test_pages_follow_each_other_without_gap_or_repetition(
     many: SessionDB, text: str, order: Order, small: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if small:
-        for name in ("WINDOW", "RECENT", "TEXT_WINDOW"):
-            monkeypatch.setattr(rank, name, 8, raising=False)
+        monkeypatch.setattr(rank, "WINDOW", 8)
     everything = many.store.search.run(Request(text, order=order, limit=1_000))
     whole = [hit.message_id for hit in everything.hits]
     assert len(whole) == len(set(whole)) == 60
