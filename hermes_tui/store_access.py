@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -154,17 +154,18 @@ class Access:
         self,
         node: DOMNode,
         answer: type[Answer[Value]],
-        job: Callable[[Store, Stopped], Iterator[Value]],
+        job: Callable[[Store, Stopped], Generator[Value, None, Value]],
     ) -> None:
-        """Ask the store in the background and post every answer that comes, up to the last."""
+        """Ask the store in the background; post every answer that the job yields or returns."""
 
         def every(stop: Stopped, tell: Callable[[Value], None]) -> Value:
             answers = job(self._read(), stop)
-            latest = next(answers)
-            for following in answers:
-                tell(latest)
-                latest = following
-            return latest
+            while True:
+                try:
+                    tell(next(answers))
+                except StopIteration as end:
+                    last: Value = end.value
+                    return last
 
         self._run(node, answer, every)
 

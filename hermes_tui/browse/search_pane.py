@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 
 from textual.app import ComposeResult
@@ -188,7 +188,7 @@ class SearchPane(Vertical):
         self._before = before
         after = before.result.next if before is not None else None
 
-        def search(store: Store, stopped: Stopped) -> Iterator[Found]:
+        def search(store: Store, stopped: Stopped) -> Generator[Found, None, Found]:
             request = Request(
                 text,
                 order=wanted,
@@ -199,9 +199,14 @@ class SearchPane(Vertical):
                 cancelled=stopped,
                 now=now,
             )
+            found = None
             for result in store.search.stream(request):
                 roots = [group.root_id for group in result.groups]
-                yield Found(text, result, store.lists.rows(roots, now=now), to_top)
+                found = Found(text, result, store.lists.rows(roots, now=now), to_top)
+                if result.partial:
+                    yield found
+            assert found is not None
+            return found
 
         self.access.follow(self, self.Results, search)
 

@@ -19,7 +19,7 @@ from textual.widgets import Input, TextArea
 from hermes_store.store import Store
 from hermes_tui import store_access
 from hermes_tui.app import HermesApp
-from hermes_tui.browse import list_pane, search_pane
+from hermes_tui.browse import list_pane
 from hermes_tui.demo.model_server import DemoServer
 from hermes_tui.demo.sample_sessions import create
 from tests.support import raw
@@ -70,7 +70,6 @@ def still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(Input, "_toggle_cursor", lambda _: None)
     monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda _: None)
     monkeypatch.setattr(list_pane, "REST", 0)
-    monkeypatch.setattr(search_pane, "PAUSE", NEVER)
     monkeypatch.setattr(store_access, "POLL_SECONDS", NEVER)
     monkeypatch.setattr(pytest_textual_snapshot, "SVGImageExtension", Pictures)
     with utc():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,15 +10,16 @@ import pytest
 
 from hermes_store import SessionDB
 from hermes_store.records.listing import Grouping, Sort, View
+from hermes_store.records.search import Looked, Request, SearchResult
+from hermes_store.search.api import MessageSearch
 from hermes_store.store import Store
-from hermes_tui.browse import search_pane
 from hermes_tui.presentation import themes
 from hermes_tui.start_options import State
 from tests.store import newer
 from tests.support import add
 from tests.tui import stock
 from tests.tui.conftest import Snap
-from tests.tui.running import NOW, Typed, make_app
+from tests.tui.running import NOW, WIDE, Typed, make_app
 
 NARROW, TINY = (80, 24), (40, 12)
 
@@ -107,13 +109,45 @@ def test_damaged_pages(sample: Path, snap: Snap, monkeypatch: pytest.MonkeyPatch
 # -- searching ---------------------------------------------------------------------------------
 
 
+def leave_off_after(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
+    """Let every search leave off after its first conversations, as if it were still going on."""
+
+    def partly(self: MessageSearch, request: Request) -> Iterator[SearchResult]:
+        whole = self.run(request)
+        looked = Looked(NOW - 40 * 86_400, 0.62)
+        yield replace(whole, groups=whole.groups[:first], partial=True, looked=looked)
+
+    monkeypatch.setattr(MessageSearch, "stream", partly)
+
+
 def test_searching(sample: Path, snap: Snap) -> None:
     snap(make_app(sample), Typed("docker deploy"))
 
 
-def test_searching_ranked(sample: Path, snap: Snap, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_pane, "PAUSE", 0.3)
+def test_searching_ranked(sample: Path, snap: Snap) -> None:
     snap(make_app(sample), "ctrl+o", Typed("docker"))
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW, TINY])
+def test_still_looking(
+    sample: Path, snap: Snap, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+) -> None:
+    leave_off_after(monkeypatch, 4)
+    snap(make_app(sample, state=State(query="docker")), size=size)
+
+
+def test_still_looking_for_the_first(
+    sample: Path, snap: Snap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_off_after(monkeypatch, 0)
+    snap(make_app(sample, state=State(query="zzqqyxw")))
+
+
+def test_the_same_words_are_counted_apart(path: Path, snap: Snap) -> None:
+    with SessionDB(path) as db:
+        add(db, "s1", "write to foo@bar.com", at=NOW - 4_000)
+        add(db, "s2", "foo_bar com is no address", at=NOW - 3_000)
+    snap(make_app(path), Typed("foo@bar.com"))
 
 
 def test_no_hits(sample: Path, snap: Snap) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,14 @@ def _part_by_part(monkeypatch: pytest.MonkeyPatch, first: int) -> threading.Even
     return go_on
 
 
+async def meanwhile(pilot: Pilot[Any], condition: Callable[[], object], what: str) -> None:
+    """Wait for something while a search is held."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"waited in vain for: {what}"
+        await pilot.pause(0.02)
+
+
 def test_what_is_found_first_is_shown_while_the_search_goes_on(
     sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,8 +120,8 @@ def test_what_is_found_first_is_shown_while_the_search_goes_on(
 
     async def script(pilot: Pilot[Any]) -> None:
         main(pilot).search.text = "docker"
-        await until(pilot, lambda: len(listed(pilot)) == 3, "the first results")
-        await until(pilot, lambda: "62% …" in shown(pilot), "how far it came")
+        await meanwhile(pilot, lambda: len(listed(pilot)) == 3, "the first results")
+        await meanwhile(pilot, lambda: "62% …" in shown(pilot), "how far it came")
         await pilot.press("down", "down")
         before = listed(pilot), main(pilot).list.sessions.current_id()
         go_on.set()
@@ -131,10 +140,10 @@ def test_nothing_found_is_said_only_at_the_end(
 
     async def script(pilot: Pilot[Any]) -> None:
         main(pilot).search.text = "zzqqxx"
-        await until(pilot, lambda: "Nothing so far" in shown(pilot), "that it goes on")
+        await meanwhile(pilot, lambda: "Nothing so far" in shown(pilot), "that it goes on")
         assert "No results" not in shown(pilot)
         go_on.set()
-        await until(pilot, lambda: "No results" in shown(pilot), "the end")
+        await meanwhile(pilot, lambda: "No results" in shown(pilot), "the end")
 
     drive(make_app(sample), script)
 
@@ -148,14 +157,14 @@ def test_a_change_of_the_file_does_not_begin_a_search_anew(
     async def script(pilot: Pilot[Any]) -> None:
         screen = main(pilot)
         screen.search.text = "docker"
-        await until(pilot, lambda: len(listed(pilot)) == 1, "the first result")
+        await meanwhile(pilot, lambda: len(listed(pilot)) == 1, "the first result")
         begun = screen.search._searched_at
         for _ in range(3):
             screen.search.search_later()
             await pilot.pause()
         assert screen.search._searched_at == begun
         go_on.set()
-        await until(pilot, lambda: screen.search._searched_at > begun, "the search after it")
+        await meanwhile(pilot, lambda: screen.search._searched_at > begun, "the search after it")
 
     drive(make_app(sample), script)
 
