@@ -185,7 +185,8 @@ class WordList:
             apart = {*head.apart, *index.having_cut_off(tx, sections, head.covered)}
         made = sum(map(len, sections))
         file.write(self.path, replace(head, apart=sorted(apart), made=made), sections)
-        part.unlink()
+        for done_with in (part, *file.former(self.path)):
+            done_with.unlink(missing_ok=True)
         return True
 
     def _add(self, read: Snapshots, low: int, high: int, stopped: Callable[[], bool]) -> bool:

@@ -194,10 +194,16 @@ def write(path: Path, head: Head, words: Sections) -> None:
     fresh.replace(path)
 
 
+def former(path: Path) -> list[Path]:
+    """Return the files of the list as it was made before."""
+    name = path.name.removesuffix(".words")
+    return [path.with_name(f"{name}.vocabulary{log}") for log in ("", "-wal", "-shm")]
+
+
 def erase(path: Path) -> None:
     """Overwrite and delete a list, finished or not."""
-    for each in (path, part(path), path.with_name(path.name + ".new")):
-        if each.exists():
+    for each in (path, part(path), path.with_name(path.name + ".new"), *former(path)):
+        if each.is_file():
             size = each.stat().st_size
             with each.open("r+b") as file:
                 file.write(b"\0" * size)

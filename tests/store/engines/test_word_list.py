@@ -261,6 +261,15 @@ def test_nothing_of_it_is_left_when_it_is_forgotten(db: SessionDB, path: Path) -
     assert parts_found(db.store, "ixword") == 10
 
 
+@pytest.mark.parametrize("way", ["made anew", "forgotten"])
+def test_the_former_list_is_deleted(db: SessionDB, path: Path, way: str) -> None:
+    fill(db, 0, 3)
+    old = path.with_name(f"{path.name}.vocabulary")
+    old.write_text("words of long ago")
+    assert db.store.search.prepare() if way == "made anew" else db.store._words.forget()
+    assert not old.exists()
+
+
 @pytest.mark.parametrize("damage", ["text", "folder", "empty", "a bit", "cut", "other format"])
 def test_a_damaged_list_is_done_without_and_made_again(path: Path, damage: str) -> None:
     with SessionDB(path) as db:
