@@ -9,7 +9,6 @@ ignored without a word.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -154,6 +153,8 @@ def _token_at(
 
 def _hint_at_field(found: re.Match[str], notes: list[Diagnostic]) -> None:
     """Add a hint if a word before a colon looks like a misspelled field."""
+    import difflib  # loaded here because hardly any search needs it
+
     near = difflib.get_close_matches(found[2].lower(), FIELDS, n=1, cutoff=0.75)
     if near:
         notes.append(

@@ -16,13 +16,11 @@ that was interrupted goes on where it stopped.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from hermes_store.engines.sqlite import word_list_file as file
 from hermes_store.engines.sqlite import words_of_index as index
@@ -144,12 +142,20 @@ class WordList:
                 if covered and top - covered <= MANY_MESSAGES and not self._much_added():
                     return self._add(read, covered, top, stopped)
                 return self._make(read, progress, stopped)
-        except (OSError, StoreError, Timeout):
+        except (OSError, StoreError):
             return False  # nowhere to put it, or another process is making it
 
-    def _alone(self, seconds: float = 0.0) -> FileLock:
-        """Let one process at a time write; Timeout for the others."""
-        return FileLock(f"{self.path}.lock", timeout=seconds, mode=0o600)
+    @contextmanager
+    def _alone(self, seconds: float = 0.0) -> Iterator[None]:
+        """Let one process at a time write; BlockingIOError for the others."""
+        # Loaded here because it takes as long as half of the search, which never writes.
+        from filelock import FileLock, Timeout
+
+        try:
+            with FileLock(f"{self.path}.lock", timeout=seconds, mode=0o600):
+                yield
+        except Timeout as error:
+            raise BlockingIOError(f"{self.path} is being written by another process") from error
 
     def _much_added(self) -> bool:
         loaded = self._current()
@@ -180,9 +186,12 @@ class WordList:
                 progress(index.share(last), 100)
         if file.head_of(part) != head:
             return False  # it was erased meanwhile
-        sections = file.joined(step for step, _ in file.blocks(part))
+        # Step by step, because searching all bytes at once would hold up other threads.
+        steps = [step for step, _ in file.blocks(part)]
+        cut = [word for step in steps for word in index.cut_off(step)]
+        sections = file.joined(steps)
         with read() as tx:
-            apart = {*head.apart, *index.having_cut_off(tx, sections, head.covered)}
+            apart = {*head.apart, *index.having(tx, cut, head.covered)}
         made = sum(map(len, sections))
         file.write(self.path, replace(head, apart=sorted(apart), made=made), sections)
         for done_with in (part, *file.former(self.path)):
@@ -203,7 +212,7 @@ class WordList:
             if loaded is None or not index.belongs(loaded.head, tx):
                 return False
             fresh = file.joined(added)
-            cut = index.having_cut_off(tx, fresh, low)
+            cut = index.having(tx, index.cut_off(fresh), low)
             head = replace(
                 loaded.head,
                 covered=low,
@@ -227,7 +236,7 @@ class WordList:
                 )
                 apart = sorted({*loaded.head.apart, *(message_id for (message_id,) in ids)})
                 file.write(self.path, replace(loaded.head, apart=apart), file.sections(loaded))
-        except (OSError, StoreError, Timeout):
+        except (OSError, StoreError):
             self.forget()  # better no list than one that misses words
 
     def forget(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import apsw
 
@@ -93,15 +94,19 @@ def long_output(row: str = "") -> str:
     return f"{dot}role = 'tool' AND octet_length({dot}content) > {INDEXED_OF_TOOLS}"
 
 
-def having_cut_off(tx: Transaction, sections: Sections, high: int) -> list[int]:
-    """Return the messages with words that FTS5 has cut off."""
+def cut_off(sections: Sections) -> list[str]:
+    """Return the words that FTS5 has cut off."""
+    found = (word for words in sections for word in _CUT_OFF.findall(words))
+    return [word.decode("utf-8", "replace") for word in found]
+
+
+def having(tx: Transaction, words: Sequence[str], high: int) -> list[int]:
+    """Return the messages up to an id that have one of some words."""
     return [
         message_id
-        for words in sections
-        for word in _CUT_OFF.findall(words)
+        for word in words
         for (message_id,) in tx.rows(
-            f"SELECT rowid FROM {WORDS} WHERE {WORDS} MATCH ? AND rowid <= ?",
-            (f'"{word.decode("utf-8", "replace")}"', high),
+            f"SELECT rowid FROM {WORDS} WHERE {WORDS} MATCH ? AND rowid <= ?", (f'"{word}"', high)
         )
     ]
 
