@@ -14,6 +14,7 @@ from hermes_store.engines.sqlite.fulltext import WORDS
 from hermes_store.engines.sqlite.tokenizer import tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.engines.sqlite.word_list import WordList
+from hermes_store.engines.sqlite.words_of_index import WordsOfIndex
 from hermes_store.records.listing import page_bounds
 from hermes_store.records.search import (
     Count,
@@ -232,7 +233,8 @@ class _Runner:
     def _relaxed(self, root: Node) -> SearchResult | None:
         """Return the first wider form of a tree that finds something, in whole words."""
         tokenize = tokenizer(self._tx.connection)
-        listed = self._words if self._words is not None and self._words.covered(self._tx) else None
+        is_listed = self._words is not None and self._words.covered(self._tx) > 0
+        listed = self._words if is_listed else WordsOfIndex(self._tx)
         with self._stop.watching(self._tx.connection):
             for wider in relaxation.ladder(root, tokenize, listed, self._frequency):
                 *_, result = self._page(wider.root, (wider.step,), weakest=Strength.WHOLE)
@@ -243,10 +245,9 @@ class _Runner:
         return None
 
     def _frequency(self, word: str) -> int:
-        """Return how many messages have a word, up to a limit; parts of words count once."""
+        """Return how many messages have a word, up to a limit."""
         if self._tx.caps.words is FullText.NONE:
             return 0
-        listed = self._words is not None and bool(self._words.matching(word.lower(), 1))
         try:
             counted = self._tx.value(
                 f"SELECT COUNT(*) FROM (SELECT 1 FROM {WORDS} WHERE {WORDS} MATCH ? LIMIT {RARE})",
@@ -254,4 +255,4 @@ class _Runner:
             )
         except apsw.SQLError:
             return 0  # the word has nothing that can be indexed
-        return int(counted) or int(listed)
+        return int(counted)

@@ -15,6 +15,7 @@ from hermes_store.records.stored_values import LARGEST, number, text
 
 STEP_WORDS = 40_000
 SAMPLES = 8
+SAME_LETTERS = 2
 INDEXED_OF_TOOLS = 8_192
 """Characters of a tool's output that the column layout indexes."""
 # FTS5 cuts words off at 32,768 bytes.
@@ -31,21 +32,46 @@ def can_be_made(tx: Transaction) -> bool:
     )
 
 
+class WordsOfIndex:
+    """The words of an index without a list of them: only their beginnings can be looked up."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+
+    def sharing_letters(self, word: str, limit: int) -> list[str]:
+        """Return words of similar length that begin with the same two letters."""
+        if self._tx.caps.words is FullText.NONE or len(word) < SAME_LETTERS:
+            return []
+        start = word[:SAME_LETTERS]
+        rows = self._tx.rows(
+            f"SELECT term FROM {_vocabulary(self._tx.connection, 'main', WORDS)} WHERE term >= ? "
+            "AND term < ? AND length(term) BETWEEN ? AND ? LIMIT ?",
+            (start, start + "\U0010ffff", len(word) - 2, len(word) + 2, limit),
+        )
+        return [text(term) for (term,) in rows]
+
+
+def _vocabulary(con: apsw.Connection, schema: str, table: str) -> str:
+    """Return the name of a table with the words of an index, made on first use."""
+    name = f"temp.words_of_{table}"
+    con.execute(
+        f"CREATE VIRTUAL TABLE IF NOT EXISTS {name} USING fts5vocab({schema}, {table}, row)"
+    )
+    return name
+
+
 def words_after(
     con: apsw.Connection, schema: str, table: str, last: str
 ) -> tuple[Sections, str | None]:
     """Return the next words of an index, a line for each, and the last one if more may follow."""
-    name = f"words_of_{table}"
-    con.execute(
-        f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{name} USING fts5vocab({schema}, {table}, row)"
-    )
+    terms = _vocabulary(con, schema, table)
     sections = ", ".join(
         f"group_concat(term, char(10)) FILTER (WHERE {kind})" for kind in SECTIONS.values()
     )
     # A few values instead of a row per word: SQLite does it all without holding up other threads.
     *found, number, final = con.execute(
         f"SELECT {sections}, COUNT(*), MAX(term) FROM "
-        f"(SELECT term FROM temp.{name} WHERE term > ? ORDER BY term LIMIT {STEP_WORDS})",
+        f"(SELECT term FROM {terms} WHERE term > ? ORDER BY term LIMIT {STEP_WORDS})",
         (last,),
     ).get
     step = tuple(f"{words}\n".encode("utf-8", "replace") if words else b"" for words in found)
