@@ -23,9 +23,9 @@ from bench.agentsview import WAYS, AgentsView, Missing
 from bench.search_figures import (
     COLD,
     COMMAND,
+    FIRST,
     INDEX,
     MESSAGES,
-    OURS,
     REAL,
     RUN,
     SCAN,
@@ -41,7 +41,7 @@ from bench.search_truth import Bare, Truth, Verdict, timed
 from bench.sides import PEER_VERSION, ROOT, Side
 from hermes_store import Store
 
-WAY = {MESSAGES: "messages", RUN: "run"}
+WAY = {MESSAGES: "messages", RUN: "run", FIRST: "stream"}
 LARGEST_CHECKED = 5_000
 """Answers of more messages are compared by their page only."""
 SHOWN = 8
@@ -92,7 +92,7 @@ def cold(figures: Figures, layout: str, database: Path, queries: list[Query]) ->
     """Search once in each new process, with nothing prepared."""
     _read_through(database)
     for query in queries:
-        for way in OURS:
+        for way in WAY:
             forget(database)
             with Side("ours") as side:
                 took, _ = side.ask("first", str(database), WAY[way], query.text)
@@ -116,7 +116,7 @@ def warm(
     """Search in processes that have searched before; the sides take turns."""
     bare = Bare(database)
     with ExitStack() as stack:
-        sides = {way: stack.enter_context(Side("ours")) for way in OURS}
+        sides = {way: stack.enter_context(Side("ours")) for way in WAY}
         if layout == "v22":
             sides[REAL] = stack.enter_context(Side("real"))
         for way, side in sides.items():

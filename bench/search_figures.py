@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from bench.search_queries import CLASSES, Query
 
 COLD, WARM, COMMAND = "cold", "warm", "command"
-MESSAGES, RUN, REAL, SCAN, INDEX = "search_messages", "search.run", "real", "scan", "FTS5"
+MESSAGES, RUN, FIRST = "search_messages", "search.run", "first rows"
+REAL, SCAN, INDEX = "real", "scan", "FTS5"
 OURS = (MESSAGES, RUN)
+"""Complete answers; the first rows of a search that goes on are apart."""
 
 
 def p50(milliseconds: Sequence[float]) -> float:
@@ -75,7 +77,7 @@ def _ratio(above: list[float], below: list[float], width: int = 9) -> str:
 def print_searches(figures: Figures, layout: str, state: str, peer: str) -> None:
     """Print one line for each class, times as p50 / p95 in ms."""
     real = (layout, state, REAL) in figures.times
-    head = f"{'':<19}" + "".join(f"{name:>15}" for name in (*OURS, "absent only"))
+    head = f"{'':<19}" + "".join(f"{name:>15}" for name in (*OURS, "absent only", FIRST))
     head += f"{peer:>15}{'missed':>7}" if real else ""
     head += f"{'plain scan':>15}{'bare FTS5':>15}{'ours/scan':>10}{'ours/FTS5':>10}"
     print(head + (f"{'real/ours':>10}" if real else ""))
@@ -85,6 +87,7 @@ def print_searches(figures: Figures, layout: str, state: str, peer: str) -> None
         )
         line = f"{kind:<19}{_pair(ours)}{_pair(run)}"
         line += _pair(figures.of(layout, state, MESSAGES, kind, absent=True))
+        line += _pair(figures.of(layout, state, FIRST, kind, absent=False))
         if real:
             line += f"{_pair(theirs)}{figures.missed[layout, state, kind]:>7}"
         line += f"{_pair(scan)}{_pair(index)} {_ratio(ours, scan)} {_ratio(ours, index)}"

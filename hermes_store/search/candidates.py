@@ -126,17 +126,17 @@ class Rows:
         return int(self._tx.value(f"SELECT COUNT(*) FROM ({' UNION '.join(parts)})", bound))
 
     def scored(
-        self, table: str, expression: str, test: Condition, score: str, *, window: int
+        self, table: str, expression: str, test: Condition, score: str, *, window: int, limit: int
     ) -> list[Found]:
-        """Return the newest matches in an index, the best by an SQL score first."""
+        """Return the best of the newest matches in an index by an SQL score, the best first."""
         where, values = self._where(test)
         ranked = self._tx.rows(
             f"SELECT id, session_id FROM (SELECT f.rowid AS id, m.session_id AS session_id, "
             f"{score} AS score FROM {table} f "
             f"CROSS JOIN messages m ON m.id = f.rowid {_SESSION} "
             f"WHERE {table} MATCH ? AND {where} ORDER BY f.rowid DESC LIMIT {window}) "
-            "ORDER BY score DESC, id",
-            (expression, *values),
+            "ORDER BY score DESC, id LIMIT ?",
+            (expression, *values, limit),
         )
         return [Found(each, stored_values.text(home), Strength.WHOLE) for each, home in ranked]
 

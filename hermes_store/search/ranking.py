@@ -15,7 +15,7 @@ import apsw
 from hermes_store.search.candidates import Found
 from hermes_store.search.run_plan import Search
 
-WINDOW = 200
+WINDOW = 100
 """How many of the newest matches are ranked."""
 
 _TOOL, _MACHINE = 0.4, 0.5
@@ -47,7 +47,9 @@ def ranked(search: Search, number: int, *, weighted: bool) -> Iterator[Found]:
         connection.register_fts5_function("hermes_density", _density)
         score = f"hermes_density({table})" + (f" * {WEIGHT_SQL}" if weighted else "")
         with search.stop.watching(connection):
-            for row in search.rows.scored(table, expression, test, score, window=WINDOW):
+            for row in search.rows.scored(
+                table, expression, test, score, window=WINDOW, limit=number
+            ):
                 seen.add(row.message_id)
                 yield row
     if len(seen) < number:

@@ -122,7 +122,8 @@ def _window(text: str, position: int) -> tuple[int, int]:
     before = text[max(0, position - MAX_CHARACTERS) : position]
     offset = position - len(before)
     earlier = [match.start() + offset for match in _WORD.finditer(before)]
-    later = [match.end() for match in islice(_WORD.finditer(text, position), WORDS + 1)]
+    needed = WORDS + 1 - min(len(earlier), WORDS // 2 - 1)
+    later = [match.end() for match in islice(_WORD.finditer(text, position), needed)]
     if len(earlier) + len(later) <= WORDS and len(earlier) < WORDS // 2:
         return 0, min(len(text), position + 4 * MAX_CHARACTERS)
     back = min(len(earlier), max(WORDS // 2 - 1, WORDS - len(later)))
