@@ -16,6 +16,8 @@ def figures(result: SearchResult) -> Content:
     order = "most relevant" if result.order is Order.RELEVANCE else result.order.value
     more = f", {result.weaker.number:,} with the same words" if result.weaker.number else ""
     state = still_looking(result.looked) if result.partial else f"{order} first"
+    if result.partial and not result.groups:
+        return Content.styled(f"nothing so far · {state}", "$foreground-muted")
     text = f"{messages} {said}{more} in {conversations} {where} · {state}"
     return Content.styled(text, "$foreground-muted")
 
