@@ -18,13 +18,12 @@ from pathlib import Path
 from hermes_store.engines.sqlite.create_file import create
 
 FORMAT = 1
-SECTIONS = {
-    "numbers": "term NOT GLOB '*[^0-9a-f]*'",
-    "plain": "octet_length(term) = length(term) AND term GLOB '*[^0-9a-f]*'",
-    "mixed": "octet_length(term) > length(term) AND term GLOB '*[0-9a-z]*'",
-    "foreign": "octet_length(term) > length(term) AND term NOT GLOB '*[0-9a-z]*'",
-}
-"""The sections by name, with the words that belong in them."""
+SECTIONS = ("numbers and hashes", "other ASCII", "ASCII and other letters", "no ASCII")
+SECTION_OF = (
+    "CASE WHEN octet_length(term) = length(term) THEN ltrim(term, '0123456789abcdef') <> '' "
+    "ELSE 2 + (term NOT GLOB '*[0-9a-z]*') END"
+)
+"""The SQL for the section that a term belongs in."""
 _NUMBER = re.compile("[0-9a-f]*")
 _PLAIN = re.compile("[0-9a-z]")
 

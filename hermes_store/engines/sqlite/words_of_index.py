@@ -10,7 +10,7 @@ import apsw
 from hermes_store.engines.base import FullText
 from hermes_store.engines.sqlite.fulltext import WORDS, indexed_text
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.engines.sqlite.word_list_file import SECTIONS, Head, Sections, joined
+from hermes_store.engines.sqlite.word_list_file import SECTION_OF, SECTIONS, Head, Sections, joined
 from hermes_store.records.stored_values import LARGEST, number, text
 
 STEP_WORDS = 40_000
@@ -66,12 +66,14 @@ def words_after(
     """Return the next words of an index, a line for each, and the last one if more may follow."""
     terms = _vocabulary(con, schema, table)
     sections = ", ".join(
-        f"group_concat(term, char(10)) FILTER (WHERE {kind})" for kind in SECTIONS.values()
+        f"group_concat(term, char(10)) FILTER (WHERE section = {place})"
+        for place in range(len(SECTIONS))
     )
     # A few values instead of a row per word: SQLite does it all without holding up other threads.
     *found, number, final = con.execute(
         f"SELECT {sections}, COUNT(*), MAX(term) FROM "
-        f"(SELECT term FROM {terms} WHERE term > ? ORDER BY term LIMIT {STEP_WORDS})",
+        f"(SELECT term, {SECTION_OF} AS section FROM {terms} WHERE term > ? "
+        f"ORDER BY term LIMIT {STEP_WORDS})",
         (last,),
     ).get
     step = tuple(f"{words}\n".encode("utf-8", "replace") if words else b"" for words in found)
