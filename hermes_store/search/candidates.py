@@ -96,14 +96,6 @@ class Rows:
         for message_id, session_id in rows:
             yield Found(message_id, stored_values.text(session_id), step.strength)
 
-    def exceeds(self, table: str, expression: str, number: int) -> bool:
-        """Tell whether an index has more than `number` entries for an expression."""
-        beyond = self._tx.one(
-            f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
-            (expression, number),
-        )
-        return beyond is not None
-
     def count(self, lookups: Sequence[Lookup], up_to: int) -> int:
         """Count what look-ups find together; more than `up_to` is not exact."""
         where, values = self._where()
