@@ -88,5 +88,7 @@ def _both_cases(letter: str) -> str:
 
 
 def _whole_test(needle: str) -> tuple[str, str]:
-    """Return a slower test that goes on behind every NUL; beyond ASCII, it minds the case."""
-    return ("instr(lower({0}), ?)", needle.lower()) if needle.isascii() else (_INSTR, needle)
+    """Return a slower test that goes on behind every NUL; it minds the case beyond ASCII."""
+    return "instr(lower({0}), ?)", "".join(
+        each.lower() if each.isascii() else each for each in needle
+    )

@@ -14,6 +14,8 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.stored_values import moment, number
 
 KEY = "hermes_sessions_late_messages"
+MOST = 200
+"""The most ranges to keep; neighbors become one range if there are more."""
 TOLERANCE = 60.0
 """Seconds; agents that write at the same time overlap a little."""
 
@@ -26,6 +28,16 @@ class Late:
     last: int
     oldest: float
     newest: float
+
+
+def note_newest(tx: Transaction, session_id: str, message_id: int, at: float) -> None:
+    """Note a message that was just appended, if it is out of order."""
+    before = tx.value(
+        "SELECT timestamp FROM messages WHERE id < ? ORDER BY id DESC LIMIT 1", (message_id,)
+    )
+    in_order = before is None or moment(before) - TOLERANCE <= at
+    if not in_order or ranges(tx):
+        note(tx, session_id, message_id)
 
 
 def note(tx: Transaction, session_id: str, since: int) -> None:
@@ -47,11 +59,38 @@ def note(tx: Transaction, session_id: str, since: int) -> None:
             found.append(Late(message_id, message_id, at, at))
     out_of_order = [each for each in found if not _fits(tx, each, known)]
     if out_of_order:
-        listed = [[each.first, each.last, each.oldest, each.newest]
-                  for each in (*known, *out_of_order)]  # fmt: skip
+        kept = _fewer([*known, *out_of_order])
+        listed = [[each.first, each.last, each.oldest, each.newest] for each in kept]
         tx.run(
             "INSERT OR REPLACE INTO state_meta(key, value) VALUES (?, ?)", (KEY, json.dumps(listed))
         )
+
+
+def _fewer(late: list[Late]) -> list[Late]:
+    """Join ranges that continue each other, and then neighbors until few are left.
+
+    Within a range of neighbors, matches are in the order of ids.
+    """
+    joined: list[Late] = []
+    for each in sorted(late, key=lambda each: each.first):
+        last = joined[-1] if joined else None
+        if last is not None and each.first == last.last + 1 and last.newest <= each.oldest:
+            joined[-1] = _both(last, each)
+        else:
+            joined.append(each)
+    while len(joined) > MOST:
+        pairs = (joined[place : place + 2] for place in range(0, len(joined), 2))
+        joined = [_both(pair[0], pair[-1]) for pair in pairs]
+    return joined
+
+
+def _both(one: Late, other: Late) -> Late:
+    return Late(
+        one.first,
+        max(one.last, other.last),
+        min(one.oldest, other.oldest),
+        max(one.newest, other.newest),
+    )
 
 
 def _fits(tx: Transaction, late: Late, known: Sequence[Late]) -> bool:

@@ -121,7 +121,7 @@ def append(
         (tool_calls.count(message.get("tool_calls")), session_id),
     )
     if timestamp is not None and timestamp < time.time() - late_messages.TOLERANCE:
-        late_messages.note(tx, session_id, message_id)
+        late_messages.note_newest(tx, session_id, message_id, timestamp)
     return message_id
 
 

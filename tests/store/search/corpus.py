@@ -62,8 +62,12 @@ class Said:
         return any(folded(needle) in folded(text) for text in self.columns)
 
     def surely_contains(self, needle: str) -> bool:
-        """Tell the same, but not of text with a NUL in its middle, where LIKE and trigrams end."""
+        """Tell the same, but not of text with a NUL in its middle, where LIKE and trigrams end.
+
+        Nor of a needle with one: letters beyond ASCII count in their case there.
+        """
         cut = any("\0" in text[1:] for text in self.columns)
+        cut = cut or ("\0" in needle and not needle.isascii())
         return not cut and self.contains(needle)
 
 

@@ -102,6 +102,24 @@ def test_a_branch_and_an_old_time_are_noted(db: SessionDB) -> None:
     assert times == sorted(times, reverse=True) and len(times) == 4
 
 
+def test_messages_that_are_pushed_one_by_one_are_one_range(db: SessionDB) -> None:
+    add(db, "now", "docker", at=LONG_AGO + 10 * DAY)
+    add(db, "pushed", *["docker"] * 50, at=LONG_AGO)
+    add(db, "another", *["docker"] * 50, at=LONG_AGO + DAY)
+    with db._db.read() as tx:
+        assert len(late_messages.ranges(tx)) <= 2
+
+
+def test_very_many_ranges_become_few(db: SessionDB, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late_messages, "MOST", 5)
+    add(db, "s", "docker now", at=LONG_AGO + 1_000 * DAY)
+    for number in range(30):
+        db.append_message("s", "user", "docker", timestamp=LONG_AGO + (30 - number) * DAY)
+    with db._db.read() as tx:
+        assert 0 < len(late_messages.ranges(tx)) <= 5
+    assert len(db.store.search.run(Request("docker", limit=100)).hits) == 31
+
+
 def test_a_file_without_late_messages_pays_nothing(db: SessionDB) -> None:
     add(db, "s", *["docker"] * 5)
     assert db.store.search.prepare()
