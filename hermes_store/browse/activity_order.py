@@ -32,8 +32,8 @@ ORIGIN = "session_activity a CROSS JOIN sessions s ON s.id = a.session_id"
 # them. Both indexes are read without their tables, whose rows have long texts before the times.
 _SINCE = (
     "(WITH RECURSIVE recent(id) AS (SELECT r.id FROM sessions r WHERE EXISTS "
-    "(SELECT 1 FROM messages WHERE session_id = r.id AND timestamp >= ?) "
-    "UNION ALL SELECT id FROM sessions WHERE started_at >= ?), "
+    "(SELECT 1 FROM messages WHERE session_id = r.id AND timestamp >= ?1) "
+    "UNION ALL SELECT id FROM sessions WHERE started_at >= ?1{at_work}), "
     "up(id) AS (SELECT id FROM recent UNION SELECT c.parent_session_id FROM up "
     "CROSS JOIN sessions c ON c.id = up.id CROSS JOIN session_activity k ON k.session_id = c.id "
     "WHERE c.parent_session_id IS NOT NULL AND k.edge = 'compression') SELECT id FROM up)"
@@ -94,8 +94,13 @@ def _with_first(tx: Transaction, listing: Listing, reach: int) -> tuple[str, lis
     )
     if least is None:
         return ORIGIN, []
-    recent = f"{_SINCE} near CROSS JOIN session_activity a ON a.session_id = near.id"
-    return f"{recent} CROSS JOIN sessions s ON s.id = a.session_id", [least, least]
+    at_work = "last_activity_at" if tx.caps.has_session("last_activity_at") else None
+    noted = f" UNION ALL SELECT id FROM sessions WHERE {at_work} >= ?1" if at_work else ""
+    recent = f"{_SINCE.format(at_work=noted)} near CROSS JOIN session_activity a"
+    return (
+        f"{recent} ON a.session_id = near.id CROSS JOIN sessions s ON s.id = a.session_id",
+        [least],
+    )
 
 
 def _is_long(tx: Transaction, source: str | None, reach: int) -> bool:

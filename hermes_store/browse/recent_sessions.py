@@ -35,6 +35,9 @@ _FROM_TIP = (
     "preview",
     "model",
     "system_prompt",
+    "cwd",
+    "git_branch",
+    "git_repo_root",
 )
 
 ORIGIN = activity_order.ORIGIN
@@ -167,7 +170,8 @@ def _project(tx: Transaction, row: dict[str, Any]) -> dict[str, Any]:
     tip = rich_row(tx, tip_id) if tip_id != row["id"] else None
     if tip is None:
         return row
-    return row | {name: tip[name] for name in _FROM_TIP} | {"_lineage_root_id": row["id"]}
+    taken = {name: tip[name] for name in _FROM_TIP if name in tip}
+    return row | taken | {"_lineage_root_id": row["id"]}
 
 
 def recent(

@@ -35,6 +35,14 @@ class Segment:
     """How many sessions of any kind were started from it."""
     last_active: float
 
+    @property
+    def link(self) -> lineage.Link:
+        """What it takes to tell which session of a chain is the newest."""
+        ended = self.ended_at is not None
+        return lineage.Link(
+            self.id, self.parent, self.started_at, ended, self.end_reason, self.last_active
+        )
+
 
 WIDTH = len(fields(Segment))
 _READERS: tuple[Callable[[Any], Any], ...] = (
@@ -107,7 +115,7 @@ def _row(
     source, archived, edge, preview_id, beginning = rest
     members = (first, *others)
     by_id = {each.id: each for each in members}
-    tip = by_id[lineage.tip_of(first.id, [(m.id, m.parent, m.started_at) for m in members])]
+    tip = by_id[lineage.tip_of(first.id, [each.link for each in members])]
     inside = sum(each.parent in by_id and each.parent != each.id for each in members)
     total = sum(each.messages for each in members)
     last = max(each.last_active for each in members)

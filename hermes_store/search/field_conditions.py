@@ -19,7 +19,7 @@ from hermes_store.sessions import in_use
 ROLES = ("user", "assistant", "tool", "system")
 SPOKEN_AS = {"me": "user", "you": "user", "human": "user", "hermes": "assistant", "ai": "assistant"}
 HAS = ("tools", "title", "code", "url", "image", "reasoning")
-IS = ("live", "ended", "archived", "pinned", "root", "branch", "agent", "compressed")
+IS = ("live", "ended", "archived", "pinned", "root", "branch", "reset", "agent", "compressed")
 
 _LISTED = "(SELECT value FROM json_each(?))"
 

@@ -51,8 +51,7 @@ class Sessions:
         """
         named = self.find(wanted)
         with self._database.read() as tx:
-            tip = lineage.compression_tip(tx, named.id)
-            return session_rows.get(tx, lineage.resume_target(tx, tip))
+            return session_rows.get(tx, lineage.resume_target(tx, named.id))
 
     def count(self, source: str | None = None) -> int:
         """Return the number of sessions, in total or from one source."""
@@ -124,11 +123,11 @@ class Sessions:
         if wanted is None:
             return TitleAdvice(None, None, None)
         with self._database.read() as tx:
-            holder = titles.holder_of(tx, wanted)
-            if holder in (None, session_id):
+            holder = titles.other_holder(tx, session_id, wanted)
+            if holder is None:
                 return TitleAdvice(wanted, None, None)
             return TitleAdvice(
-                wanted, str(TitleTaken(wanted, str(holder))), titles.next_in_lineage(tx, wanted)
+                wanted, str(TitleTaken(wanted, holder)), titles.next_in_lineage(tx, wanted)
             )
 
 

@@ -39,5 +39,5 @@ def branch(
     )
     start_child_session.copy(tx, old.id, copied, turns)
     name = titles.sanitize(title) or titles.next_in_lineage(tx, old.title or BRANCH_TITLE)
-    titles.assign(tx, copied, name)
+    titles.assign(tx, copied, name, by="user" if title else "derived")
     return session_rows.get(tx, copied)

@@ -70,7 +70,7 @@ def compress(
     messages.append(tx, continued, {"role": "user", "content": _marked(summary)}, moment)
     start_child_session.copy(tx, old.id, continued, kept)
     if old.title is not None:
-        titles.assign(tx, continued, titles.next_in_lineage(tx, old.title))
+        titles.assign(tx, continued, titles.next_in_lineage(tx, old.title), by="derived")
     return session_rows.get(tx, continued)
 
 

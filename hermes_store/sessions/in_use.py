@@ -65,20 +65,20 @@ def live_sessions(tx: Transaction, now: float) -> tuple[str, ...]:
         (now - IN_USE_SECONDS - 1,),
     )
     roots = json.dumps([root for (root,) in recent if type(root) is str])
-    chains: defaultdict[str, list[tuple[str, str | None, float, bool, float]]] = defaultdict(list)
+    chains: defaultdict[str, list[lineage.Link]] = defaultdict(list)
     for root, *row in tx.rows(
-        f"{lineage.CHAIN}SELECT chain.root, s.id, s.parent_session_id, s.started_at, "
-        "s.ended_at IS NOT NULL, a.last_active FROM chain CROSS JOIN sessions s ON s.id = chain.id "
+        f"{lineage.CHAIN}SELECT chain.root, {lineage.LINK} FROM chain "
+        "CROSS JOIN sessions s ON s.id = chain.id "
         "CROSS JOIN session_activity a ON a.session_id = s.id",
         (roots,),
     ):
-        session_id, parent, started_at, ended, last_active = row
-        chains[root].append((session_id, parent, started_at, bool(ended), moment(last_active)))
+        chains[root].append(lineage.Link(*row))
     live: list[str] = []
     for root, members in chains.items():
-        tip = lineage.tip_of(root, [each[:3] for each in members])
-        ended_by_id = {each[0]: each[3] for each in members}
-        if is_live(ended_by_id.get(tip, True), max(each[4] for each in members), now):
+        tip = lineage.tip_of(root, members)
+        ended_by_id = {each.id: bool(each.ended) for each in members}
+        last_active = max(moment(each.last_active) for each in members)
+        if is_live(ended_by_id.get(tip, True), last_active, now):
             live += ended_by_id
     return tuple(text(each) for each in live)
 

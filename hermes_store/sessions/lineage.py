@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import NamedTuple
 
+from hermes_store.engines.sqlite.session_activity_table import json_text
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.records.relation_to_parent import Edge
+from hermes_store.records.relation_to_parent import MARKERS, Edge
 from hermes_store.records.session import Lineage, LineageNode, Session
 from hermes_store.records.stored_values import moment, text
 from hermes_store.sessions import session_rows
@@ -21,6 +23,11 @@ MAX_TIP_HOPS = 100
 MAX_RESUME_HOPS = 32
 MAX_NODES = 5_000
 
+# Children that a marker says to be something else than a continuation.
+_UNMARKED = "".join(
+    f"AND {json_text('s.model_config', MARKERS[each])} IS NULL "
+    for each in (Edge.BRANCH, Edge.AGENT)
+)
 _CONTINUED = (
     "JOIN sessions n ON n.parent_session_id = chain.id "
     "JOIN session_activity k ON k.session_id = n.id WHERE k.edge = 'compression'"
@@ -68,33 +75,72 @@ def chain(tx: Transaction, session_id: str) -> tuple[str, ...]:
     return tuple(found for (found,) in rows if type(found) is str)
 
 
+class Link(NamedTuple):
+    """What it takes to tell which session of a chain is the newest."""
+
+    id: str
+    parent: str | None
+    started_at: float
+    ended: bool
+    end_reason: str | None
+    last_active: float
+
+    @property
+    def newness(self) -> tuple[int, float, float, str]:
+        """How it ranks among the continuations of one session.
+
+        One that was compressed itself goes on; a session that ended otherwise may be a stale copy,
+        left behind by a connection that was lost.
+        """
+        state = 2 if self.end_reason == "compression" else 1 if not self.ended else 0
+        return state, moment(self.last_active), moment(self.started_at), text(self.id)
+
+
+LINK = (
+    "s.id, s.parent_session_id, s.started_at, s.ended_at IS NOT NULL, s.end_reason, a.last_active"
+)
+"""The columns of a Link, from sessions `s` and session_activity `a`."""
+
+
+def continued(tx: Transaction, session_id: str) -> tuple[str, ...]:
+    """Return the sessions that a session continues, directly or not."""
+    path = path_from_root(tx, session_id)
+    found: list[str] = []
+    for place in range(len(path) - 1, 0, -1):
+        if edge_of(tx, path[place]) is not Edge.COMPRESSION:
+            break
+        found.append(path[place - 1])
+    return tuple(found)
+
+
 def compression_tip(tx: Transaction, session_id: str) -> str:
     """Return the newest continuation of a session, or the session itself."""
     rows = tx.rows(
-        f"{CHAIN}SELECT s.id, s.parent_session_id, s.started_at FROM chain "
-        "CROSS JOIN sessions s ON s.id = chain.id",
+        f"{CHAIN}SELECT {LINK} FROM chain CROSS JOIN sessions s ON s.id = chain.id "
+        "CROSS JOIN session_activity a ON a.session_id = s.id",
         (json.dumps([session_id]),),
     )
-    return tip_of(session_id, list(rows))
+    return tip_of(session_id, [Link(*row) for row in rows])
 
 
-def tip_of(session_id: str, chain: Iterable[tuple[str, str | None, float]]) -> str:
-    """Return the newest continuation, given id, parent and start of each session in a chain."""
+def tip_of(session_id: str, chain: Iterable[Link]) -> str:
+    """Return the newest continuation of a session among the sessions of its chain."""
     newest: dict[str | None, str] = {}
-    for each, parent, _ in sorted(chain, key=lambda row: (moment(row[2]), text(row[0]))):
-        if each != session_id and type(each) is str:
-            newest[parent] = each
-    tip, hops = session_id, 0
-    while tip in newest and hops < MAX_TIP_HOPS:
-        tip, hops = newest[tip], hops + 1
+    for each in sorted(chain, key=lambda link: link.newness):
+        if each.id != session_id and type(each.id) is str:
+            newest[each.parent] = each.id
+    tip, seen = session_id, {session_id}
+    while tip in newest and newest[tip] not in seen and len(seen) <= MAX_TIP_HOPS:
+        tip = newest[tip]
+        seen.add(tip)
     return tip
 
 
 def members(tx: Transaction, session_id: str) -> tuple[str, ...]:
     """Return the sessions of a conversation: its compression chain and all its sub-agents.
 
-    Branches are separate conversations. Leaves come first, so that the ids can be deleted in
-    this order.
+    Branches and what began after a reset are separate conversations. Leaves come first, so that
+    the ids can be deleted in this order.
     """
     rows = tx.rows(
         "WITH RECURSIVE member(id) AS (SELECT ? UNION SELECT n.id FROM member "
@@ -107,8 +153,12 @@ def members(tx: Transaction, session_id: str) -> tuple[str, ...]:
 
 
 def resume_target(tx: Transaction, session_id: str) -> str:
-    """Return the session itself if it has messages, or the first child that has them."""
-    current = session_id
+    """Return the session to continue with when this one is resumed.
+
+    That is its newest continuation or, if that one has no messages, the first session below it
+    that has some and is not known to be something else.
+    """
+    tip = current = compression_tip(tx, session_id)
     seen: set[str] = set()
     for _ in range(MAX_RESUME_HOPS):
         if not current or type(current) is not str or current in seen:
@@ -117,11 +167,12 @@ def resume_target(tx: Transaction, session_id: str) -> str:
         if tx.one("SELECT 1 FROM messages WHERE session_id = ? LIMIT 1", (current,)) is not None:
             return current
         current = tx.value(
-            "SELECT id FROM sessions WHERE parent_session_id = ? "
-            "ORDER BY started_at DESC, id DESC LIMIT 1",
+            "SELECT s.id FROM sessions s JOIN session_activity a ON a.session_id = s.id "
+            "WHERE s.parent_session_id = ? AND s.source <> 'tool' AND a.edge <> 'reset' "
+            f"{_UNMARKED} ORDER BY s.started_at DESC, s.id DESC LIMIT 1",
             (current,),
         )
-    return session_id
+    return tip
 
 
 def path_from_root(tx: Transaction, session_id: str) -> tuple[str, ...]:
@@ -137,6 +188,19 @@ def path_from_root(tx: Transaction, session_id: str) -> tuple[str, ...]:
             (current,),
         )
     return tuple(reversed(path))
+
+
+def own_path(tx: Transaction, session_id: str) -> tuple[str, ...]:
+    """Return the end of a session's path that belongs to the same conversation.
+
+    A branch begins with copies of what was said before it, and a conversation after a reset begins
+    anew: what lies above was said elsewhere, perhaps later.
+    """
+    path = path_from_root(tx, session_id)
+    for place in range(len(path) - 1, 0, -1):
+        if edge_of(tx, path[place]) in (Edge.BRANCH, Edge.RESET):
+            return path[place:]
+    return path
 
 
 def ancestors(tx: Transaction, session_id: str) -> tuple[Session, ...]:

@@ -239,10 +239,10 @@ def conversation(
 ) -> list[dict[str, Any]]:
     """Return a session's messages in the form a chat model is sent.
 
-    With ancestors, it includes the messages of the sessions it descends from, all in the order
+    With ancestors, it includes the messages of the sessions that it continues, all in the order
     they were written; a user message repeated where two sessions meet appears once.
     """
-    ids = lineage.path_from_root(tx, session_id) if include_ancestors else (session_id,)
+    ids = lineage.own_path(tx, session_id) if include_ancestors else (session_id,)
     found = [message for segment in ids for message in rows(tx, segment)]
     result: list[dict[str, Any]] = []
     for message in sorted(found, key=lambda each: int(each["id"])):

@@ -17,7 +17,7 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import AmbiguousSession, InvalidInput, SessionNotFound
 from hermes_store.records import stored_values
 from hermes_store.records.message_content import decode_json
-from hermes_store.records.relation_to_parent import Edge
+from hermes_store.records.relation_to_parent import MARKERS, Edge
 from hermes_store.records.session import Session
 from hermes_store.records.sources import of_source
 
@@ -59,9 +59,6 @@ _READERS: dict[str, Callable[[Any], Any]] = dict.fromkeys(_FIELDS, stored_values
 }
 _SHOWN = tuple(name for name in _FIELDS if name != "archived")
 _NEEDED = ("id", "source", "started_at")
-
-# Markers that newer Hermes versions read to tell children apart.
-_MARKERS = {Edge.BRANCH: "_branched_from", Edge.AGENT: "_delegate_from"}
 
 
 def new_session_id(now: float | None = None) -> str:
@@ -192,7 +189,7 @@ def create(
     if started_at is not None and not isfinite(started_at):
         raise InvalidInput(f"{started_at} is not a valid start time for a session.")
     config = dict(model_config or {})
-    marker = _MARKERS.get(edge) if edge else None
+    marker = MARKERS.get(edge) if edge else None
     if marker and parent_session_id:
         config.setdefault(marker, parent_session_id)
     try:

@@ -14,12 +14,9 @@ from typing import Any
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput, SessionInUse
 from hermes_store.records import message_content, stored_values, tool_calls
-from hermes_store.records.relation_to_parent import Edge
+from hermes_store.records.relation_to_parent import MARKERS, Edge
 from hermes_store.records.session import Session
 from hermes_store.sessions import in_use, late_messages, lineage, messages, session_rows
-
-_MARKERS = ("_branched_from", "_delegate_from", "_reset_from")
-
 
 # Columns of newer databases. A continuation stays in the same chat of its platform; a branch is
 # another conversation and inherits only the working directory.
@@ -111,7 +108,9 @@ def begin(tx: Transaction, old: Session, new_id: str | None, now: float, edge: E
     """Add the session that follows another one and return its id."""
     session_id = new_id or session_rows.new_session_id(now)
     config = {
-        name: value for name, value in (old.model_config or {}).items() if name not in _MARKERS
+        name: value
+        for name, value in (old.model_config or {}).items()
+        if name not in MARKERS.values()
     }
     added = session_rows.create(
         tx,

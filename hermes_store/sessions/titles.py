@@ -8,6 +8,7 @@ continued.
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 import apsw
 
@@ -15,9 +16,13 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import TitleTaken, TitleTooLong
 from hermes_store.records.safe_text import one_line, storable
 from hermes_store.records.session import Session
-from hermes_store.sessions import session_rows
+from hermes_store.sessions import lineage, session_rows
 
 MAX_LENGTH = 100
+
+NamedBy = Literal["user", "llm", "derived"]
+"""Who chose a title; a newer Hermes never replaces one that the user chose."""
+_NAMED_BY = "title_source"
 
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _INVISIBLE = re.compile(
@@ -63,21 +68,39 @@ def numbered(base: str, number: int) -> str:
     return _STRAY_JOINER.sub("", base[: MAX_LENGTH - len(ending)]).rstrip() + ending
 
 
-def assign(tx: Transaction, session_id: str, title: str | None) -> bool:
+def assign(tx: Transaction, session_id: str, title: str | None, *, by: NamedBy = "user") -> bool:
     """Set or, with None, remove the title of a session; return whether the session exists."""
     clean = sanitize(title)
     if clean is not None:
-        holder = holder_of(tx, clean)
-        if holder is not None and holder != session_id:
+        holder = other_holder(tx, session_id, clean)
+        if holder is not None:
             raise TitleTaken(clean, holder)
+        # What it continues is not listed: nobody could rename that first.
+        tx.run("UPDATE sessions SET title = NULL WHERE title = ? AND id <> ?", (clean, session_id))
+    named_by = f", {_NAMED_BY} = ?" if tx.caps.has_session(_NAMED_BY) else ""
+    values = (clean, clean and by) if named_by else (clean,)
     try:
-        return tx.run("UPDATE sessions SET title = ? WHERE id = ?", (clean, session_id)) > 0
+        return (
+            tx.run(f"UPDATE sessions SET title = ?{named_by} WHERE id = ?", (*values, session_id))
+            > 0
+        )
     except apsw.ConstraintError:
         # Another program's trigger may forbid the change, too; then its reason is the message.
         holder = None if clean is None else holder_of(tx, clean)
         if clean is None or holder is None:
             raise
         raise TitleTaken(clean, holder) from None
+
+
+def other_holder(tx: Transaction, session_id: str, title: str) -> str | None:
+    """Return the id of the session that keeps a title from another one, or None.
+
+    A session may take over the title of one that it continues.
+    """
+    holder = holder_of(tx, title)
+    if holder in (None, session_id) or holder in lineage.continued(tx, session_id):
+        return None
+    return holder
 
 
 def holder_of(tx: Transaction, title: str) -> str | None:
@@ -139,5 +162,5 @@ def assign_if_untitled(tx: Transaction, session_id: str, title: str) -> str | No
         return None
     if holder_of(tx, wanted) is not None:
         wanted = next_in_lineage(tx, wanted)
-    assign(tx, session_id, wanted)
+    assign(tx, session_id, wanted, by="llm")
     return wanted

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from hermes_store.engines.sqlite import session_activity_table
 from hermes_store.engines.sqlite.erase import overwriting
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.records.relation_to_parent import Edge
+from hermes_store.records.relation_to_parent import LISTED, MARKERS, Edge
 from hermes_store.records.trash import Deleted, Weight
 from hermes_store.sessions import in_use, lineage, session_rows
 
@@ -63,7 +63,7 @@ def _hand_children_up(tx: Transaction, session_id: str) -> None:
 
 def _keep_edge(tx: Transaction, session_id: str, kind: Edge, former_parent: str) -> None:
     """Record the kind of a child that its new parent would otherwise change."""
-    marker = {Edge.BRANCH: "_branched_from", Edge.AGENT: "_delegate_from"}.get(kind)
+    marker = MARKERS.get(kind)
     if marker is None:
         return
     tx.run(
@@ -84,7 +84,7 @@ def conversations(tx: Transaction, session_ids: Iterable[str]) -> list[Group]:
     heads: dict[str, str] = {}
     for session_id in sorted(paths, key=lambda each: len(paths[each])):
         parent = paths[session_id][-2] if len(paths[session_id]) > 1 else None
-        together = parent in heads and lineage.edge_of(tx, session_id) is not Edge.BRANCH
+        together = parent in heads and lineage.edge_of(tx, session_id) not in LISTED
         heads[session_id] = heads[str(parent)] if together else session_id
     groups: dict[str, list[str]] = {}
     for session_id in sorted(paths, key=lambda each: -len(paths[each])):

@@ -18,7 +18,7 @@ VALUES: Mapping[str, Sequence[str]] = {
     "before": ("today", "yesterday", "7d", "30d"),
     "on": ("today", "yesterday"),
     "has": ("tools", "title", "code", "url", "image", "reasoning"),
-    "is": ("live", "ended", "archived", "pinned", "root", "branch", "agent", "compressed"),
+    "is": ("live", "ended", "archived", "pinned", "root", "branch", "reset", "agent", "compressed"),
     "tag": (),
     "sort": ("newest", "oldest", "relevance"),
 }

@@ -10,15 +10,9 @@ from hermes_store.records.session import Lineage, LineageNode
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import Part, dim, strong
 from hermes_tui.presentation.fit_text import plain
+from hermes_tui.presentation.lineage_lines import EDGE_NAMES
 from hermes_tui.presentation.numbers import plural
 from hermes_tui.presentation.times import local_time
-
-_NAMES = {
-    Edge.ROOT: "",
-    Edge.COMPRESSION: "compression",
-    Edge.BRANCH: "branch",
-    Edge.AGENT: "sub-agent",
-}
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +44,7 @@ def _as_data(root: LineageNode) -> dict[str, Any]:
         made[session.id] = {
             "id": session.id,
             "title": session.title,
-            "edge": _NAMES[node.edge] or "root",
+            "edge": EDGE_NAMES[node.edge] or "root",
             "source": session.source,
             "started_at": session.started_at,
             "messages": session.message_count,
@@ -83,7 +77,7 @@ def _print(context: Context, lineage: Lineage) -> None:
 
 def _line(lineage: Lineage, node: LineageNode) -> tuple[Part, ...]:
     session = node.session
-    kind = f"({_NAMES[node.edge]}) " if node.edge is not Edge.ROOT else ""
+    kind = f"({EDGE_NAMES[node.edge]}) " if node.edge is not Edge.ROOT else ""
     name = plain(session.title or "—")
     marks = []
     if session.id == lineage.current_id:

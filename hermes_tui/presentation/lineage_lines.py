@@ -16,6 +16,7 @@ EDGE_NAMES = {
     Edge.COMPRESSION: "compression",
     Edge.BRANCH: "branch",
     Edge.AGENT: "sub-agent",
+    Edge.RESET: "after a reset",
 }
 
 

@@ -27,6 +27,7 @@ CONFIGS: tuple[dict[str, str] | None, ...] = (
     {"_branched_from": "a"},
     {"_delegate_from": "a"},
     {"_delegate_from": "__orphaned__"},
+    {"_reset_from": "a"},
 )
 
 
@@ -138,8 +139,11 @@ def heading(now: float, moment: float) -> str:
 class PlainList:
     """A family as a list has to show it."""
 
-    def __init__(self, family: Iterable[Member], archived: Collection[str] = ()) -> None:
+    def __init__(
+        self, family: Iterable[Member], archived: Collection[str] = (), *, newer: bool = False
+    ) -> None:
         self.by_id = {each.id: each for each in family}
+        self._newer = newer
         self.archived = archived
         self.edges = {each.id: self._edge(each) for each in self.by_id.values()}
         self.chains: dict[str, list[Member]] = {}
@@ -155,10 +159,13 @@ class PlainList:
             return ""
         if "_branched_from" in config:
             return "branch"
-        if parent.ended is None or child.started < parent.ended:
-            return "agent"
-        kinds = {"compression": "compression", "branched": "branch"}
-        return kinds.get(parent.reason or "", "agent")
+        reset = config.get("_reset_from")
+        if reset == parent.id or (reset and parent.reason != "compression"):
+            return "reset"
+        in_time = parent.ended is not None and child.started >= parent.ended
+        if parent.reason == "compression" and child.source != "tool" and (in_time or self._newer):
+            return "compression"
+        return "branch" if parent.reason == "branched" and in_time else "agent"
 
     def _root(self, each: Member) -> Member:
         seen = {each.id}

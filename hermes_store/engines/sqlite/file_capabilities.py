@@ -97,6 +97,6 @@ def probe(con: apsw.Connection) -> Capabilities:
         tables=frozenset(tables),
         words=_layout(tables, fulltext.WORDS),
         trigram=_layout(tables, fulltext.TRIGRAM),
-        activity=session_activity_table.is_intact(con),
+        activity=found == SCHEMA_VERSION and session_activity_table.is_intact(con),
         unindexed=_unindexed(con),
     )

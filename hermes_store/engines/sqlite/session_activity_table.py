@@ -9,7 +9,7 @@ as a temporary view of the same name (see `activity_view`).
 `root_id` is the first session of a session's compression chain, or the session itself if it is not
 a continuation. `chain_active` is the newest activity of the whole chain on the root's row, and
 never older than `last_active` on any row. `listed` is true for rows that represent a conversation:
-roots and branches.
+roots, branches and what began after a reset.
 """
 
 from __future__ import annotations
@@ -20,9 +20,14 @@ from hermes_store.engines.base import Capabilities
 from hermes_store.engines.sqlite import trigger_fingerprint
 from hermes_store.engines.sqlite.schema_reader import stored
 from hermes_store.records import relation_to_parent as edges
+from hermes_store.records.stored_values import number
 
 TABLE = "session_activity"
 PREVIEW_BYTES = 256
+RULE = 2
+"""Counts up when rows made by an earlier version of this program are no longer right."""
+_RULE_KEY = "hermes_sessions_activity_rule"
+LISTED = ", ".join(f"'{each.value}'" for each in edges.LISTED)
 
 
 def json_text(column: str, key: str) -> str:
@@ -30,9 +35,9 @@ def json_text(column: str, key: str) -> str:
     return f"CASE WHEN json_valid({column}) THEN json_extract({column}, '$.{key}') END"
 
 
-def edge(child: str, parent: str) -> str:
+def edge(child: str, parent: str, known: edges.Known | None = None) -> str:
     """Return the SQL for the edge between two `sessions` rows."""
-    return edges.rule(child, parent, json_text)
+    return edges.rule(child, parent, json_text, known)
 
 
 STATEMENTS = (
@@ -74,12 +79,13 @@ _SAID = "CASE WHEN spoken THEN max(last_active, new.timestamp) ELSE new.timestam
 _INSERT = (
     f"INSERT INTO {TABLE}(session_id, root_id, edge, listed, source, last_active, "
     "chain_active, spoken, preview_id, preview) "
-    "SELECT s.id, s.id, {edge}, {edge} IN ('', 'branch'), s.source, "
+    "SELECT s.id, s.id, {edge}, {edge} IN ({listed}), s.source, "
     "COALESCE({last}, s.started_at), COALESCE({last}, s.started_at), {last} IS NOT NULL, "
     "{first_id}, {first_text} "
     "FROM sessions s LEFT JOIN sessions p ON p.id = s.parent_session_id"
 ).format(
     edge=edge("s", "p"),
+    listed=LISTED,
     last=_LAST_MESSAGE.format(id="s.id"),
     first_id=_FIRST_USER.format(what="id", id="s.id"),
     first_text=_FIRST_USER.format(what=_PREVIEW, id="s.id"),
@@ -111,7 +117,7 @@ def _set_edges(where: str) -> str:
     started = f"(SELECT started_at FROM sessions WHERE id = {TABLE}.session_id)"
     source = f"(SELECT source FROM sessions WHERE id = {TABLE}.session_id)"
     return (
-        f"UPDATE {TABLE} SET edge = {kind}, listed = {kind} IN ('', 'branch'), "
+        f"UPDATE {TABLE} SET edge = {kind}, listed = {kind} IN ({LISTED}), "
         f"source = {source}, last_active = CASE WHEN spoken THEN last_active ELSE {started} END "
         f"WHERE {where};"
     )
@@ -247,13 +253,22 @@ def stop_tracking(con: apsw.Connection, caps: Capabilities, session_id: str) -> 
 
 
 def is_intact(con: apsw.Connection) -> bool:
-    """Return whether table and triggers are ours, in any version, so that rows can be trusted."""
+    """Return whether table and triggers are ours, so that rows can be trusted.
+
+    Those of a later version of this program are, too.
+    """
     tables = stored(con, "table")
     return (
         TABLE in tables
         and "state_meta" in tables
         and trigger_fingerprint.is_ours(con, TABLE, triggers())
+        and _rule(con) >= RULE
     )
+
+
+def _rule(con: apsw.Connection) -> float:
+    found = con.execute("SELECT value FROM state_meta WHERE key = ?", (_RULE_KEY,)).get
+    return number(found) or 0
 
 
 def create(con: apsw.Connection) -> None:
@@ -274,3 +289,6 @@ def create(con: apsw.Connection) -> None:
     for sql in triggers().values():
         con.execute(sql)
     trigger_fingerprint.record(con, TABLE, triggers())
+    con.execute(
+        "INSERT OR REPLACE INTO state_meta(key, value) VALUES (?, ?)", (_RULE_KEY, str(RULE))
+    )

@@ -10,31 +10,29 @@ from __future__ import annotations
 import apsw
 
 from hermes_store.engines.base import Capabilities
-from hermes_store.engines.sqlite.session_activity_table import PREVIEW_BYTES, TABLE, edge, json_text
+from hermes_store.engines.sqlite.session_activity_table import (
+    LISTED,
+    PREVIEW_BYTES,
+    TABLE,
+    edge,
+    json_text,
+)
+from hermes_store.records.relation_to_parent import Known
 
 _SHADOW = f"temp.{TABLE}"
+AGENTS_MARKED_SINCE = 16
+"""The schema version whose migration marked all sub-agents that were there before."""
 
 
 def provide(con: apsw.Connection, caps: Capabilities) -> None:
     """Make sure that the relation exists on a connection, whatever the database has.
 
-    A view shadows the table where the table is not enough: it ignores that a newer Hermes can
-    hide or rewind messages.
+    The view shadows a table from before the database was upgraded: the table does not know what a
+    newer Hermes can mark, hide or rewind.
     """
     con.execute(f"DROP VIEW IF EXISTS {_SHADOW}")
-    if caps.empty:
-        return
-    visible = shown_messages(caps)
-    if not caps.activity:
-        con.execute(f"CREATE TEMP VIEW {TABLE} AS {_computed(visible)}")
-    elif visible != "1":
-        kept = "session_id, root_id, edge, listed, source, last_active, chain_active, spoken"
-        first = _first_shown("a.session_id", visible)
-        con.execute(
-            f"CREATE TEMP VIEW {TABLE} AS SELECT {kept}, "
-            f"{first.format(what='m.id')} AS preview_id, "
-            f"{first.format(what=_BEGINNING)} AS preview FROM main.{TABLE} a"
-        )
+    if not caps.empty and not caps.activity:
+        con.execute(f"CREATE TEMP VIEW {TABLE} AS {_computed(caps)}")
 
 
 def shown_messages(caps: Capabilities, alias: str = "m") -> str:
@@ -62,44 +60,58 @@ def _first_shown(session: str, visible: str) -> str:
     )
 
 
-def _computed(visible: str) -> str:
+def last_active(caps: Capabilities, row: str) -> str:
+    """Return the SQL for the last activity of a row of `sessions`.
+
+    A newer Hermes also notes when an agent was at work without having said anything yet.
+    """
+    spoken = f"(SELECT MAX(timestamp) FROM main.messages WHERE session_id = {row}.id)"
+    known = f"COALESCE({spoken}, {row}.started_at)"
+    if not caps.has_session("last_activity_at"):
+        return known
+    noted = f"{row}.last_activity_at"
+    return (
+        f"CASE WHEN {noted} IS NULL THEN {known} ELSE max({noted}, COALESCE({spoken}, {noted})) END"
+    )
+
+
+def _computed(caps: Capabilities) -> str:
     """Return the query that computes the relation from sessions and messages alone.
 
     Every column is a separate expression on one row of `sessions`, so that a query for a few
     rows or columns computes only those.
     """
-
-    def last(row: str) -> str:
-        spoken = f"(SELECT MAX(timestamp) FROM main.messages WHERE session_id = {row}.id)"
-        return f"COALESCE({spoken}, {row}.started_at)"
-
+    known = Known(
+        agents_marked=caps.version >= AGENTS_MARKED_SINCE,
+        session_keys=caps.has_session("session_key"),
+    )
     parent = "main.sessions p WHERE p.id = s.parent_session_id"
     # A session whose parent is missing has no row there, and is a root unless it is marked.
     marked = json_text("s.model_config", "_delegate_from")
     alone = f"CASE WHEN {marked} <> '__orphaned__' THEN 'agent' ELSE '' END"
-    kind = f"COALESCE((SELECT {edge('s', 'p')} FROM {parent}), {alone})"
+    kind = f"COALESCE((SELECT {edge('s', 'p', known)} FROM {parent}), {alone})"
     root = (
         "(WITH RECURSIVE up(id, depth) AS (SELECT s.id, 0 UNION "
         "SELECT p.id, up.depth + 1 FROM up JOIN main.sessions c ON c.id = up.id "
         "JOIN main.sessions p ON p.id = c.parent_session_id "
-        f"WHERE {edge('c', 'p')} = 'compression' AND up.depth < 1000) "
+        f"WHERE {edge('c', 'p', known)} = 'compression' AND up.depth < 1000) "
         "SELECT id FROM up ORDER BY depth DESC LIMIT 1)"
     )
     chain = (
         "(WITH RECURSIVE chain(id) AS (SELECT s.id UNION SELECT c.id FROM chain "
         "JOIN main.sessions p ON p.id = chain.id "
         "JOIN main.sessions c ON c.parent_session_id = p.id "
-        f"WHERE {edge('c', 'p')} = 'compression') "
-        f"SELECT MAX({last('k')}) FROM chain JOIN main.sessions k ON k.id = chain.id)"
+        f"WHERE {edge('c', 'p', known)} = 'compression') "
+        f"SELECT MAX({last_active(caps, 'k')}) FROM chain JOIN main.sessions k ON k.id = chain.id)"
     )
-    first = _first_shown("s.id", visible)
+    first = _first_shown("s.id", shown_messages(caps))
     return (
         "SELECT s.id AS session_id, "
         f"CASE WHEN s.parent_session_id IS NULL THEN s.id ELSE {root} END AS root_id, "
-        f"{kind} AS edge, {kind} IN ('', 'branch') AS listed, s.source AS source, "
-        f"{last('s')} AS last_active, "
+        f"{kind} AS edge, {kind} IN ({LISTED}) AS listed, s.source AS source, "
+        f"{last_active(caps, 's')} AS last_active, "
         f"CASE WHEN s.end_reason = 'compression' AND {kind} <> 'compression' "
-        f"THEN {chain} ELSE {last('s')} END AS chain_active, "
+        f"THEN {chain} ELSE {last_active(caps, 's')} END AS chain_active, "
         "EXISTS (SELECT 1 FROM main.messages WHERE session_id = s.id) AS spoken, "
         f"{first.format(what='m.id')} AS preview_id, {first.format(what=_BEGINNING)} AS preview "
         "FROM main.sessions s"

@@ -166,7 +166,7 @@ def test_both_ways_to_a_list_agree_with_the_plain_one(
 def test_a_list_of_a_newer_file_agrees_with_the_plain_one(
     shared_newer: Store, family: list[Member], views: list[View], archived: frozenset[str]
 ) -> None:
-    plain = PlainList(family, archived)
+    plain = PlainList(family, archived, newer=True)
     with trial(shared_newer, family, newer=True) as tx:
         for view in (*views, View()):
             check(tx, plain, view)
