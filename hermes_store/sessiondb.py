@@ -142,10 +142,18 @@ class SessionDB:
         reasoning_details: Any = None,
         codex_reasoning_items: Any = None,
         codex_message_items: Any = None,
-        *,
+        platform_message_id: str | None = None,
+        observed: bool = False,
+        effect_disposition: str | None = None,
         timestamp: float | None = None,
+        api_content: str | None = None,
+        display_kind: str | None = None,
+        display_metadata: Any = None,
     ) -> int:
-        """Add a message to the end of a session and return its id."""
+        """Add a message to the end of a session and return its id.
+
+        What the database has no column for is not stored.
+        """
         message = {
             "role": role,
             "content": content,
@@ -159,6 +167,12 @@ class SessionDB:
             "reasoning_details": reasoning_details,
             "codex_reasoning_items": codex_reasoning_items,
             "codex_message_items": codex_message_items,
+            "platform_message_id": platform_message_id,
+            "observed": observed or None,
+            "effect_disposition": effect_disposition,
+            "api_content": api_content,
+            "display_kind": display_kind,
+            "display_metadata": display_metadata,
         }
         return self.store.messages.append(session_id, message, timestamp)
 
@@ -172,9 +186,18 @@ class SessionDB:
         with self._db.write() as tx:
             message_log.clear(tx, session_id)
 
-    def get_messages(self, session_id: str) -> list[Row]:
-        """Return the messages of a session with all their columns."""
-        return self.store.messages.as_dictionaries(session_id)
+    def get_messages(
+        self, session_id: str, include_inactive: bool = False, include_compacted: bool = False
+    ) -> list[Row]:
+        """Return the messages of a session with all their columns.
+
+        By default those that a model is sent; with `include_compacted` also those that were
+        summarised, with `include_inactive` all.
+        """
+        which = message_log.Which.READ if include_compacted else message_log.Which.SENT
+        if include_inactive:
+            which = message_log.Which.ALL
+        return self.store.messages.as_dictionaries(session_id, which)
 
     def get_messages_as_conversation(
         self, session_id: str, include_ancestors: bool = False
@@ -303,6 +326,21 @@ class SessionDB:
         )
         session_files.remove_session_files(sessions_dir, deleted.session_ids)
         return bool(deleted.session_ids)
+
+    def delete_sessions(self, session_ids: Sequence[str], sessions_dir: Path | None = None) -> int:
+        """Permanently delete sessions and their sub-agents, all or none; return how many.
+
+        Unknown ids are skipped; sub-agents are not counted.
+        """
+        with self._db.write() as tx:
+            named = session_rows.existing(
+                tx, (each for each in session_ids if isinstance(each, str))
+            )
+            group = lineage.with_agents(tx, named)
+            for session_id in group:
+                delete_from_database.delete_session(tx, session_id)
+        session_files.remove_session_files(sessions_dir, group)
+        return len(named)
 
     def prune_sessions(
         self,

@@ -157,6 +157,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("copy", "c,y", "copy", "copy", "Copy the current message.", _T, 4, palette=False),
     Action("follow", "f", "follow", "follow", "Follow new messages.", _T, 5,
            palette=False),
+    Action("everything", "v", "screen.everything", "taken back",
+           "Show or hide messages that were taken back or are hidden.", _T, palette=False),
     Action("transcript-next", "n", "screen.match(1)", "next match", "Go to the next match.", _T, 6,
            palette=False),
     Action("transcript-previous", "N", "screen.match(-1)", "previous match",

@@ -113,17 +113,20 @@ class Transcripts:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def outline(self, session_id: str) -> Outline:
-        """Return the conversation of a session as one long page of message ids."""
+    def outline(self, session_id: str, *, everything: bool = False) -> Outline:
+        """Return the conversation of a session as one long page of message ids.
+
+        With `everything`, it includes messages that were taken back or are hidden.
+        """
         with self._database.read() as tx:
-            return transcript.outline(tx, session_id)
+            return transcript.outline(tx, session_id, everything=everything)
 
     def page_end(
-        self, session_id: str, known: Outline | None = None
+        self, session_id: str, known: Outline | None = None, *, everything: bool = False
     ) -> tuple[Outline, list[Message]]:
         """Return a conversation as one long page, and those of its last messages not in `known`."""
         with self._database.read() as tx:
-            return transcript.page_end(tx, session_id, known)
+            return transcript.page_end(tx, session_id, known, everything=everything)
 
     def find(
         self,

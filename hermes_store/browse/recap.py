@@ -7,6 +7,7 @@ reasoning are left out, as is everything before the last ten exchanges.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 from hermes_store.engines.sqlite.transaction import Transaction
@@ -15,7 +16,7 @@ from hermes_store.records.message import Message
 from hermes_store.records.message_content import without_reasoning
 from hermes_store.records.recap import Limits, Recap, RecapEntry
 from hermes_store.records.safe_text import clean
-from hermes_store.sessions import messages
+from hermes_store.sessions import message_order, messages
 
 WHOLE_RECAP = 400
 """A session with up to this many messages is read completely."""
@@ -70,30 +71,22 @@ def of_session(tx: Transaction, session_id: str, limits: Limits | None = None) -
     For a long session, the number of earlier messages includes answers that only called tools.
     """
     limits = limits or Limits()
+    ids = message_order.arrange(tx, session_id).ids
+    if len(ids) <= WHOLE_RECAP:
+        return build(messages.by_id(tx, ids), limits)
     by_role = dict(
         tx.rows(
-            f"SELECT m.role, COUNT(*) FROM messages m WHERE m.session_id = ? "
-            f"AND {messages.visible(tx)} GROUP BY m.role",
-            (session_id,),
+            "SELECT m.role, COUNT(*) FROM json_each(?) wanted "
+            "CROSS JOIN messages m ON m.id = wanted.value GROUP BY m.role",
+            (json.dumps(list(ids)),),
         )
     )
-    total = sum(by_role.values())
-    if total <= WHOLE_RECAP:
-        return build(messages.iterate(tx, session_id), limits)
     wanted, taken = 2 * limits.exchanges, RECAP_STEP
     while True:
-        tail = [
-            row[0]
-            for row in tx.rows(
-                f"SELECT m.id FROM messages m WHERE m.session_id = ? AND {messages.visible(tx)} "
-                "ORDER BY m.id DESC LIMIT ?",
-                (session_id, taken),
-            )
-        ]
-        found = build(messages.by_id(tx, tail[::-1]), limits)
-        if len(found.entries) >= wanted or taken >= total:
+        found = build(messages.by_id(tx, ids[-taken:]), limits)
+        if len(found.entries) >= wanted or taken >= len(ids):
             break
         taken *= 4
     said = by_role.get("user", 0) + by_role.get("assistant", 0)
     earlier = max(found.earlier, said - len(found.entries))
-    return Recap(found.entries, earlier, by_role.get("user", 0), total)
+    return Recap(found.entries, earlier, by_role.get("user", 0), len(ids))

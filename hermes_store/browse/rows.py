@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from hermes_store.browse import recent_sessions
+from hermes_store.engines.sqlite import message_states
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records import stored_values
 from hermes_store.records.listing import ListRow, Status
@@ -65,7 +66,7 @@ def _read(values: Sequence[Any]) -> Segment:
 
 _SEGMENT = (
     "s.id, s.parent_session_id, {title}, s.model, s.started_at, s.ended_at, s.end_reason, "
-    "COALESCE(s.message_count, 0), (SELECT COUNT(*) FROM sessions k "
+    "COALESCE(s.message_count, 0) + {summarised}, (SELECT COUNT(*) FROM sessions k "
     "WHERE k.parent_session_id = s.id AND k.id <> s.id), a.last_active"
 )
 _ACTIVITY = "CROSS JOIN session_activity a ON a.session_id = s.id"
@@ -94,7 +95,10 @@ def rows(tx: Transaction, ids: Sequence[str], now: float) -> list[ListRow]:
 
 
 def _segment(tx: Transaction) -> str:
-    return _SEGMENT.format(title="s.title" if tx.caps.has_session("title") else "NULL")
+    return _SEGMENT.format(
+        title="s.title" if tx.caps.has_session("title") else "NULL",
+        summarised=message_states.summarised_only(tx.caps, "s.id"),
+    )
 
 
 def _chains(tx: Transaction, roots: Sequence[str]) -> dict[str, list[Segment]]:

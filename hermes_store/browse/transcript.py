@@ -1,17 +1,21 @@
 """A conversation as one long page: its message ids in order, and its last messages.
 
-The ids come from an index alone; text is read only for the part on screen. All compression
+Only ids are read for all of it; text is read for the part on screen. All compression
 segments are one page, in chronological order.
 """
 
 from __future__ import annotations
 
 from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.records.message import Message
-from hermes_store.records.transcript import Outline, Segment
-from hermes_store.sessions import lineage, messages, session_rows
+from hermes_store.records.message import Message, State
+from hermes_store.records.session import Session
+from hermes_store.records.transcript import Outline, Segment, Stretch
+from hermes_store.sessions import lineage, message_order, messages, session_rows
 
 PAGE_END = 20
 """Messages at the end of a page that are read with it."""
@@ -23,30 +27,63 @@ _COPIED = (
 )
 
 
-def outline(tx: Transaction, session_id: str) -> Outline:
-    """Return the page of the conversation of a session."""
+def outline(tx: Transaction, session_id: str, *, everything: bool = False) -> Outline:
+    """Return the page of the conversation of a session.
+
+    With `everything`, it includes messages that were taken back or are hidden.
+    """
     members = lineage.chain(tx, session_id)
     segments: list[Segment] = []
     ids = array("q")
+    states: dict[int, State] = {}
+    left_out: Counter[State] = Counter()
+    copies: dict[int, int] = {}
     for member in members:
         session = session_rows.get(tx, member)
         segments.append(Segment(member, session.title, session.started_at, len(ids)))
-        ids.extend(
-            row[0]
-            for row in tx.rows(
-                f"SELECT m.id FROM messages m WHERE m.session_id = ? AND {messages.visible(tx)} "
-                f"AND NOT (m.timestamp < ? AND {_COPIED}) ORDER BY m.id",
-                (member, session.started_at, session.parent_session_id),
-            )
-        )
-    return Outline(members[0], lineage.compression_tip(tx, members[0]), tuple(segments), ids)
+        found = message_order.arrange(tx, member, everything=everything)
+        again = _copied_from_parent(tx, session)
+        ids.extend(each for each in found.ids if each not in again)
+        states |= found.states
+        left_out.update(found.left_out)
+        copies |= found.copies
+    return Outline(
+        members[0],
+        lineage.compression_tip(tx, members[0]),
+        tuple(segments),
+        ids,
+        tuple(_stretches(ids, states)),
+        dict(left_out),
+        copies,
+    )
+
+
+def _copied_from_parent(tx: Transaction, session: Session) -> set[int]:
+    if session.parent_session_id is None:
+        return set()
+    rows = tx.rows(
+        f"SELECT m.id FROM messages m WHERE m.session_id = ? AND m.timestamp < ? AND {_COPIED}",
+        (session.id, session.started_at, session.parent_session_id),
+    )
+    return {message_id for (message_id,) in rows}
+
+
+def _stretches(ids: Sequence[int], states: Mapping[int, State]) -> Iterator[Stretch]:
+    if not states:
+        return
+    place = 0
+    for state, group in groupby(ids, lambda each: states.get(each, State.SENT)):
+        count = sum(1 for _ in group)
+        if state is not State.SENT:
+            yield Stretch(place, count, state)
+        place += count
 
 
 def page_end(
-    tx: Transaction, session_id: str, known: Outline | None
+    tx: Transaction, session_id: str, known: Outline | None, *, everything: bool = False
 ) -> tuple[Outline, list[Message]]:
     """Return a conversation, and those of its last messages that are not in `known`."""
-    page = outline(tx, session_id)
+    page = outline(tx, session_id, everything=everything)
     had = set(known.message_ids[-PAGE_END:]) if known is not None else set()
     new = [each for each in page.message_ids[-PAGE_END:] if each not in had]
     return page, messages.by_id(tx, new)

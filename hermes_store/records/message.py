@@ -3,10 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 SUMMARY_MARK = "[Summary of the conversation so far]"
 """The beginning of a continuation's first message."""
+
+
+class State(Enum):
+    """What has become of a message."""
+
+    SENT = "sent"
+    """It is part of the conversation that a model is sent."""
+    SUMMARISED = "summarised"
+    """A summary stands for it; people still read it."""
+    REWOUND = "rewound"
+    """It was taken back with /undo."""
+    HIDDEN = "hidden"
+    """Hermes Agent does not show it, though a model may be sent it."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> State:
+        return cls.SENT
+
+
+DIVIDERS = {
+    State.SENT: "sent to the model",
+    State.SUMMARISED: "summarised, no longer sent to the model",
+    State.REWOUND: "taken back, no longer part of the conversation",
+    State.HIDDEN: "hidden by Hermes Agent",
+}
+"""What stands above the first message of a state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +52,7 @@ class Message:
     token_count: int | None = None
     finish_reason: str | None = None
     reasoning: str | None = None
+    state: State = State.SENT
 
     @property
     def text(self) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hermes_store.records.message import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,16 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """Messages in a row that have the same state, other than being sent to the model."""
+
+    first: int
+    """The position of the first of them."""
+    count: int
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
 class Outline:
     """The sessions of a conversation, and the ids of its messages in order."""
 
@@ -24,3 +37,8 @@ class Outline:
     tip_id: str
     segments: tuple[Segment, ...]
     message_ids: array[int]
+    stretches: tuple[Stretch, ...] = ()
+    left_out: Mapping[State, int] = field(default_factory=dict)
+    """How many messages are not shown unless they are asked for, by their state."""
+    copies: Mapping[int, int] = field(default_factory=dict)
+    """Messages that are shown as another one, which has the same text."""

@@ -259,7 +259,10 @@ def _fewer(
     """Leave out each of the rarest words, then ever more of them, down to one word."""
     if not isinstance(root, And):
         return
-    words = [part for part in root.parts if not isinstance(part, Not | Field)]
+    # What is in parentheses may have no words at all, only fields and signs.
+    words = [
+        part for part in root.parts if not isinstance(part, Not | Field) and wanted_texts(part)
+    ]
     total = len(words)
     if total < 2:
         return

@@ -12,6 +12,7 @@ from itertools import count
 import apsw
 
 from hermes_store.engines.sqlite.fulltext import TRIGRAM, WORDS
+from hermes_store.engines.sqlite.message_states import findable
 from hermes_store.engines.sqlite.tokenizer import Tokenize, tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.engines.sqlite.word_list import WordList
@@ -26,7 +27,6 @@ from hermes_store.search.query_tree import And, Field, Node, Not, Or
 from hermes_store.search.snippets import Highlighter, wanted_texts
 from hermes_store.sessions import late_messages
 from hermes_store.sessions.late_messages import Late
-from hermes_store.sessions.messages import findable
 
 Produce = Callable[[int, int], Iterator[Found | Looked]]
 
@@ -66,7 +66,7 @@ class Search:
         conditions, self.root = self._hoist(self._understood(root))
         self.rows = Rows(
             tx,
-            [Condition(findable(tx), session=False), *extra, *conditions],
+            [Condition(findable(tx.caps), session=False), *extra, *conditions],
             oldest_first=oldest_first,
         )
         self.planner = Planner(

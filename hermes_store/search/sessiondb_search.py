@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from hermes_store.engines.sqlite.message_states import readable
 from hermes_store.engines.sqlite.tokenizer import Tokenize, tokenizer
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.engines.sqlite.word_list import WordList
@@ -22,7 +23,6 @@ from hermes_store.search.hits import hits_of
 from hermes_store.search.query_tree import Node
 from hermes_store.search.relaxation import without_signs
 from hermes_store.search.run_plan import Search
-from hermes_store.sessions.messages import findable
 
 CONTEXT_LENGTH = 200
 SCAN_SECONDS = 5.0
@@ -109,7 +109,7 @@ def _contexts(tx: Transaction, hits: Sequence[Hit]) -> dict[int, list[dict[str, 
     """
     beside = (
         "(SELECT m.id FROM messages m WHERE m.session_id = h.session_id AND "
-        f"(m.timestamp, m.id) {{}} (h.timestamp, h.id) AND {findable(tx)} "
+        f"(m.timestamp, m.id) {{}} (h.timestamp, h.id) AND {readable(tx.caps)} "
         "ORDER BY m.timestamp {}, m.id {} LIMIT 1)"
     )
     neighbours: dict[int, tuple[int | None, ...]] = {

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from hermes_store.engines.sqlite.message_states import findable
 from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.search.field_conditions import MAX_PATTERN, Condition, in_title
 from hermes_store.search.query_tree import And, Node, Not, Or, Text
 from hermes_store.search.snippets import wanted_texts
 from hermes_store.sessions import lineage
-from hermes_store.sessions.messages import findable
 
 FEW_TITLES = 500
 """Up to this many matching titles are all read; among more, the newest are found quickly."""
@@ -44,7 +44,7 @@ def with_matching_title(
     if wanted is None or not tx.caps.has_session("title"):
         return ()
     tests = [_with_title(tx, wanted), *(each for each in conditions if each.session)]
-    said = [each for each in conditions if not each.session and each.sql != findable(tx)]
+    said = [each for each in conditions if not each.session and each.sql != findable(tx.caps)]
     if said:
         tests.append(_said(tx, said))
     return _first(tx, tests, limit)
@@ -90,7 +90,9 @@ def _said(tx: Transaction, conditions: Sequence[Condition]) -> Condition:
     """
     tests = " AND ".join(each.sql for each in conditions)
     values: tuple[Any, ...] = tuple(value for each in conditions for value in each.values)
-    found = f"SELECT 1 FROM messages m WHERE m.session_id IN {_CONVERSATION} AND {findable(tx)}"
+    found = (
+        f"SELECT 1 FROM messages m WHERE m.session_id IN {_CONVERSATION} AND {findable(tx.caps)}"
+    )
     columns = ", ".join(
         f"{'s.started_at' if column.name == 'timestamp' else 'NULL'} AS {column.name}"
         for column in MESSAGE_COLUMNS

@@ -137,20 +137,25 @@ class Messages:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def of(self, session_id: str) -> list[Message]:
-        """Return the messages of a session in order."""
+    def of(self, session_id: str, *, everything: bool = False) -> list[Message]:
+        """Return the messages of a session in order, including those that were summarised.
+
+        With `everything`, also those that were taken back or are hidden; see `Message.state`.
+        """
         with self._database.read() as tx:
-            return list(messages.iterate(tx, session_id))
+            return list(messages.iterate(tx, session_id, everything=everything))
 
     def by_id(self, ids: Sequence[int]) -> list[Message]:
         """Return messages in the order of `ids`; missing ones are skipped."""
         with self._database.read() as tx:
             return messages.by_id(tx, ids)
 
-    def as_dictionaries(self, session_id: str) -> list[dict[str, Any]]:
-        """Return the messages of a session with all their columns."""
+    def as_dictionaries(
+        self, session_id: str, which: messages.Which = messages.Which.SENT
+    ) -> list[dict[str, Any]]:
+        """Return the messages of a session with all their columns, by default those sent."""
         with self._database.read() as tx:
-            return messages.rows(tx, session_id)
+            return messages.rows(tx, session_id, which)
 
     def for_model(self, session_id: str) -> list[dict[str, Any]]:
         """Return the messages of a session in the form a chat model is sent."""

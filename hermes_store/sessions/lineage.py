@@ -152,6 +152,18 @@ def members(tx: Transaction, session_id: str) -> tuple[str, ...]:
     return tuple(reversed([found for (found,) in rows if type(found) is str]))
 
 
+def with_agents(tx: Transaction, session_ids: Iterable[str]) -> tuple[str, ...]:
+    """Return sessions and all sub-agents below them, leaves first."""
+    rows = tx.rows(
+        "WITH RECURSIVE member(id) AS (SELECT value FROM json_each(?) UNION "
+        "SELECT n.id FROM member JOIN sessions n ON n.parent_session_id = member.id "
+        "JOIN session_activity k ON k.session_id = n.id WHERE k.edge = 'agent') "
+        "SELECT id FROM member",
+        (json.dumps(list(session_ids)),),
+    )
+    return tuple(reversed([found for (found,) in rows if type(found) is str]))
+
+
 def resume_target(tx: Transaction, session_id: str) -> str:
     """Return the session to continue with when this one is resumed.
 

@@ -6,19 +6,20 @@ import json
 import re
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from enum import Enum
 from math import isfinite
 from typing import Any
 
 import apsw
 
+from hermes_store.engines.sqlite import message_states
 from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS
-from hermes_store.engines.sqlite.session_activity_temp_view import shown_messages
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.errors import InvalidInput, SessionInUse, SessionNotFound
+from hermes_store.errors import InvalidInput, SessionNotFound
 from hermes_store.records import message_content as contents
 from hermes_store.records import stored_values, tool_calls
-from hermes_store.records.message import Message
-from hermes_store.sessions import late_messages, lineage, session_rows
+from hermes_store.records.message import Message, State
+from hermes_store.sessions import late_messages, lineage, message_order, session_rows
 
 SAID = (
     "role",
@@ -36,9 +37,18 @@ SAID = (
     "codex_message_items",
 )
 """The columns of a message, except its id and its session."""
-_COLUMNS = ("session_id", *SAID)
+LATER = (
+    "active",
+    "compacted",
+    "platform_message_id",
+    "observed",
+    "effect_disposition",
+    "api_content",
+    "display_kind",
+    "display_metadata",
+)
+"""Columns that newer databases have; they are written where they exist."""
 _JSON_COLUMNS = ("reasoning_details", "codex_reasoning_items", "codex_message_items")
-_INSERT = f"INSERT INTO messages({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 
 _FIELDS = (
     "id",
@@ -73,21 +83,34 @@ _RECALLED = (
 
 
 def _insert(tx: Transaction, session_id: str, message: Mapping[str, Any], moment: float) -> int:
-    made = {
-        "session_id": session_id,
+    row = {"session_id": session_id} | {name: message.get(name) for name in SAID}
+    row |= {
         "role": message.get("role", "unknown"),
         "content": contents.encode(message.get("content")),
         "timestamp": moment,
     }
     for name in ("tool_calls", *_JSON_COLUMNS):
         if message.get(name) is not None:
-            made[name] = contents.encode_json(message[name])
+            row[name] = contents.encode_json(message[name])
+    row |= _for_newer(tx, message)
     try:
-        return tx.insert(_INSERT, [made[n] if n in made else message.get(n) for n in _COLUMNS])
+        return _insert_columns(tx, row)
     except apsw.ConstraintError:
         if session_rows.exists(tx, session_id):
             raise
         raise SessionNotFound(session_id) from None
+
+
+def _for_newer(tx: Transaction, message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a message has for the columns of newer databases."""
+    given = {name: message.get(name) for name in LATER if name not in ("active", "compacted")}
+    # Some platforms call their own id of a message by this name.
+    given["platform_message_id"] = given["platform_message_id"] or message.get("message_id")
+    if given["observed"] is not None:
+        given["observed"] = int(bool(given["observed"]))
+    if isinstance(given["display_metadata"], dict | list):
+        given["display_metadata"] = contents.encode_json(given["display_metadata"])
+    return {n: v for n, v in given.items() if v is not None and tx.caps.has_message(n)}
 
 
 def insert_row(
@@ -97,60 +120,72 @@ def insert_row(
 
     For imports: the caller may set the id, and updates the counters of the session.
     """
-    _refuse_while_compressing(tx, session_id)
-    values = [session_id, *(stored.get(name) for name in _COLUMNS[1:])]
-    if message_id is None:
-        return tx.insert(_INSERT, values)
-    marks = ", ".join("?" * (len(_COLUMNS) + 1))
-    columns = f"id, {', '.join(_COLUMNS)}"
-    return tx.insert(f"INSERT INTO messages({columns}) VALUES ({marks})", (message_id, *values))
+    row = {"session_id": session_id} | {name: stored.get(name) for name in SAID}
+    row |= {n: v for n, v in stored.items() if n in LATER and tx.caps.has_message(n)}
+    if message_id is not None:
+        row["id"] = message_id
+    return _insert_columns(tx, row)
+
+
+def _insert_columns(tx: Transaction, row: Mapping[str, Any]) -> int:
+    marks = ", ".join("?" * len(row))
+    return tx.insert(
+        f"INSERT INTO messages({', '.join(row)}) VALUES ({marks})", tuple(row.values())
+    )
 
 
 def append(
     tx: Transaction, session_id: str, message: Mapping[str, Any], timestamp: float | None = None
 ) -> int:
-    """Add a message to the end of a session and return its id."""
-    _refuse_while_compressing(tx, session_id)
+    """Add a message to the end of a session and return its id.
+
+    A session that Hermes Agent is compressing takes messages, too: whoever holds its lock may be
+    dead, and compressing keeps what was added in the meantime.
+    """
     moment = time.time() if timestamp is None else timestamp
     if not isfinite(moment):
         raise InvalidInput(f"{moment} is not a valid timestamp for a message.")
     message_id = _insert(tx, session_id, message, moment)
     tx.run(
         "UPDATE sessions SET message_count = COALESCE(message_count, 0) + 1, "
-        "tool_call_count = COALESCE(tool_call_count, 0) + ? WHERE id = ?",
-        (tool_calls.count(message.get("tool_calls")), session_id),
+        f"tool_call_count = COALESCE(tool_call_count, 0) + ?1{_noting(tx)} WHERE id = ?2",
+        (tool_calls.count(message.get("tool_calls")), session_id, *_noted(tx, moment)),
     )
     if timestamp is not None and timestamp < time.time() - late_messages.TOLERANCE:
         late_messages.note_newest(tx, session_id, message_id, timestamp)
     return message_id
 
 
-def _refuse_while_compressing(tx: Transaction, session_id: str) -> None:
-    """A newer Hermes locks a session while compressing it; messages added then would be lost."""
-    if "compression_locks" not in tx.caps.tables:
-        return
-    holder = tx.value(
-        "SELECT holder FROM compression_locks WHERE session_id = ? AND expires_at > ?",
-        (session_id, time.time()),
-    )
-    if holder is not None:
-        raise SessionInUse(
-            f"Session {session_id} is being compressed by {holder}. Try again in a moment."
-        )
+def _noting(tx: Transaction) -> str:
+    """Return the SQL that notes the last activity where a newer Hermes does."""
+    if not tx.caps.has_session("last_activity_at"):
+        return ""
+    return ", last_activity_at = max(COALESCE(last_activity_at, ?3), ?3)"
+
+
+def _noted(tx: Transaction, moment: float) -> tuple[float, ...]:
+    return (moment,) if tx.caps.has_session("last_activity_at") else ()
 
 
 def replace(tx: Transaction, session_id: str, messages: Sequence[Mapping[str, Any]]) -> None:
-    """Replace all messages of a session."""
-    _refuse_while_compressing(tx, session_id)
+    """Replace all messages of a session; those that say when they were sent keep their times."""
     tx.run("DELETE FROM messages WHERE session_id = ?", (session_id,))
     now = time.time()
-    for place, message in enumerate(messages):
+    first: int | None = None
+    moment = now
+    for message in messages:
+        said_at = stored_values.number(message.get("timestamp"))
+        at = moment if said_at is None else said_at
+        message_id = _insert(tx, session_id, message, at)
+        first = message_id if first is None else first
         # A microsecond apart, so that ordering by time keeps the given order.
-        _insert(tx, session_id, message, now + place * 1e-6)
+        moment = max(moment, at) + 1e-6
     tx.run(
         "UPDATE sessions SET message_count = ?, tool_call_count = ? WHERE id = ?",
         (len(messages), sum(tool_calls.count(m.get("tool_calls")) for m in messages), session_id),
     )
+    if first is not None and any(each.get("timestamp") is not None for each in messages):
+        late_messages.note(tx, session_id, first)
 
 
 def clear(tx: Transaction, session_id: str) -> None:
@@ -158,34 +193,27 @@ def clear(tx: Transaction, session_id: str) -> None:
     replace(tx, session_id, ())
 
 
-ALL = "1"
-"""The SQL condition that is true for every message."""
+class Which(Enum):
+    """Which messages of a session are wanted."""
+
+    SENT = "sent"
+    """What a model is sent, by id."""
+    READ = "read"
+    """What a person reads, in that order; see `message_order`."""
+    ALL = "all"
+    """Also what was taken back or is hidden."""
 
 
-def visible(tx: Transaction, alias: str = "m") -> str:
-    """Return the SQL condition for messages that are currently part of the conversation."""
-    return shown_messages(tx.caps, alias)
+READ_AT_ONCE = 500
 
 
-def findable(tx: Transaction, alias: str = "m") -> str:
-    """Return the SQL condition for messages that search may show, including summarized ones."""
-    conditions = []
-    if tx.caps.has_message("active"):
-        compacted = f" OR {alias}.compacted = 1" if tx.caps.has_message("compacted") else ""
-        conditions.append(f"(COALESCE({alias}.active, 1) = 1{compacted})")
-    if tx.caps.has_message("display_kind"):
-        conditions.append(f"COALESCE({alias}.display_kind, '') <> 'hidden'")
-    return " AND ".join(conditions) or ALL
-
-
-def iterate(tx: Transaction, session_id: str, *, after_id: int = 0) -> Iterator[Message]:
-    """Yield the messages of a session in order as they are read."""
-    found = tx.rows(
-        f"SELECT {_selected(tx)} FROM messages m WHERE m.session_id = ? AND m.id > ? "
-        f"AND {visible(tx)} ORDER BY m.id",
-        (session_id, after_id),
-    )
-    yield from map(_message, found)
+def iterate(
+    tx: Transaction, session_id: str, *, everything: bool = False
+) -> Generator[Message, None, None]:
+    """Yield the messages of a session as a person reads them."""
+    ids = message_order.arrange(tx, session_id, everything=everything).ids
+    for start in range(0, len(ids), READ_AT_ONCE):
+        yield from by_id(tx, ids[start : start + READ_AT_ONCE])
 
 
 def with_ids(tx: Transaction, ids: Sequence[int]) -> Iterator[Message]:
@@ -200,27 +228,34 @@ def with_ids(tx: Transaction, ids: Sequence[int]) -> Iterator[Message]:
 
 def _selected(tx: Transaction) -> str:
     present = tx.caps.message_columns
-    return ", ".join(f"m.{name}" if name in present else "NULL" for name in _FIELDS)
+    columns = [f"m.{name}" if name in present else "NULL" for name in _FIELDS]
+    return ", ".join([*columns, message_states.state(tx.caps)])
 
 
 def _message(row: tuple[Any, ...]) -> Message:
-    values = {name: _READERS[name](value) for name, value in zip(_FIELDS, row, strict=True)}
-    return Message(**values)
+    values = {name: _READERS[name](value) for name, value in zip(_FIELDS, row, strict=False)}
+    return Message(**values, state=State(row[-1]))
 
 
 def iterate_rows(
-    tx: Transaction, session_id: str, *, after_id: int = 0
+    tx: Transaction, session_id: str, which: Which = Which.SENT, *, after_id: int = 0
 ) -> Generator[dict[str, Any], None, None]:
-    """Yield all columns of a session's messages as they are read, with JSON decoded."""
+    """Yield all columns of a session's messages as they are read, with JSON decoded.
+
+    `after_id` is for those that a model is sent.
+    """
     present = tx.caps.message_columns
     missing = [column.name for column in MESSAGE_COLUMNS if column.name not in present]
     names = (*present, *missing)
     selected = ", ".join([f"m.{name}" for name in present] + ["NULL"] * len(missing))
-    found = tx.rows(
-        f"SELECT {selected} FROM messages m WHERE m.session_id = ? AND m.id > ? "
-        f"AND {visible(tx)} ORDER BY m.id",
-        (session_id, after_id),
-    )
+    if which is Which.SENT:
+        found = tx.rows(
+            f"SELECT {selected} FROM messages m WHERE m.session_id = ? AND m.id > ? "
+            f"AND {message_states.sent(tx.caps)} ORDER BY m.id",
+            (session_id, after_id),
+        )
+    else:
+        found = _in_order(tx, session_id, selected, everything=which is Which.ALL)
     for values in found:
         message = dict(zip(names, values, strict=True))
         message["content"] = contents.decode(message["content"])
@@ -229,9 +264,22 @@ def iterate_rows(
         yield message
 
 
-def rows(tx: Transaction, session_id: str) -> list[dict[str, Any]]:
+def _in_order(
+    tx: Transaction, session_id: str, selected: str, *, everything: bool
+) -> Iterator[tuple[Any, ...]]:
+    ids = message_order.arrange(tx, session_id, everything=everything).ids
+    for start in range(0, len(ids), READ_AT_ONCE):
+        # The key is the place in the list of ids.
+        yield from tx.rows(
+            f"SELECT {selected} FROM json_each(?) wanted "
+            "CROSS JOIN messages m ON m.id = wanted.value ORDER BY wanted.key",
+            (json.dumps(list(ids[start : start + READ_AT_ONCE])),),
+        )
+
+
+def rows(tx: Transaction, session_id: str, which: Which = Which.SENT) -> list[dict[str, Any]]:
     """Return all columns of a session's messages, with content and tool calls decoded."""
-    return list(iterate_rows(tx, session_id))
+    return list(iterate_rows(tx, session_id, which))
 
 
 def conversation(

@@ -13,6 +13,7 @@ from typing import Any
 import apsw
 
 from hermes_store.engines.sqlite.schema import SESSION_COLUMNS
+from hermes_store.engines.sqlite.schema_reader import columns as columns_of
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import AmbiguousSession, InvalidInput, SessionNotFound
 from hermes_store.records import stored_values
@@ -242,7 +243,8 @@ _TOKENS = (
     "api_call_count",
 )
 _LATEST_WINS = ("cost_status", "cost_source", "pricing_version")
-_FIRST_WINS = ("billing_provider", "billing_base_url", "billing_mode", "model")
+_ROUTE = ("model", "billing_provider", "billing_base_url", "billing_mode")
+"""What tells two routes to models apart."""
 
 
 def add_usage(
@@ -263,7 +265,7 @@ def add_usage(
     for name in _LATEST_WINS:
         changes.append(f"{name} = COALESCE(?, {name})")
         values.append(usage.get(name))
-    for name in _FIRST_WINS:
+    for name in _ROUTE:
         changes.append(f"{name} = COALESCE({name}, ?)")
         values.append(usage.get(name))
     tx.run(f"UPDATE sessions SET {', '.join(changes)} WHERE id = ?", (*values, session_id))
@@ -272,27 +274,29 @@ def add_usage(
 
 
 def _add_model_usage(tx: Transaction, session_id: str, usage: dict[str, Any]) -> None:
-    """Update the per-model totals of newer databases."""
-    model = usage.get("model") or tx.value("SELECT model FROM sessions WHERE id = ?", (session_id,))
-    if not model:
-        return
-    numbers = (*_TOKENS, "estimated_cost_usd", "actual_cost_usd")
-    sums = ", ".join(f"{name} = {name} + excluded.{name}" for name in numbers)
+    """Update the totals by model and route of newer databases."""
+    present = columns_of(tx.connection, "session_model_usage")
+    route = tx.one(f"SELECT {', '.join(_ROUTE)} FROM sessions WHERE id = ?", (session_id,)) or (
+        None,
+    ) * len(_ROUTE)
+    row: dict[str, Any] = {"session_id": session_id, "task": ""}
+    row |= {name: usage.get(name) or own or "" for name, own in zip(_ROUTE, route, strict=True)}
+    row["model"] = row["model"] or "unknown"
+    key = [name for name in row if name in present]
+    numbers = [n for n in (*_TOKENS, "estimated_cost_usd", "actual_cost_usd") if n in present]
+    latest = [name for name in ("cost_status", "cost_source") if name in present]
     now = time.time()
+    row |= {name: usage.get(name) or 0 for name in numbers}
+    row |= {name: usage.get(name) for name in latest} | {"first_seen": now, "last_seen": now}
+    row = {name: value for name, value in row.items() if name in present}
+    changes = [f"{name} = {name} + excluded.{name}" for name in numbers]
+    changes += [f"{name} = COALESCE(excluded.{name}, {name})" for name in latest]
+    changes += ["last_seen = excluded.last_seen"] if "last_seen" in present else []
     tx.run(
-        "INSERT INTO session_model_usage(session_id, model, billing_provider, "
-        f"{', '.join(numbers)}, first_seen, last_seen) "
-        f"VALUES ({', '.join('?' * (len(numbers) + 5))}) "
-        "ON CONFLICT(session_id, model, billing_provider, billing_base_url, billing_mode, task) "
-        f"DO UPDATE SET {sums}, last_seen = excluded.last_seen",
-        (
-            session_id,
-            model,
-            usage.get("billing_provider") or "",
-            *(usage.get(name) or 0 for name in numbers),
-            now,
-            now,
-        ),
+        f"INSERT INTO session_model_usage({', '.join(row)}) "
+        f"VALUES ({', '.join('?' * len(row))}) "
+        f"ON CONFLICT({', '.join(key)}) DO UPDATE SET {', '.join(changes)}",
+        tuple(row.values()),
     )
 
 

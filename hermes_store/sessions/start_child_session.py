@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
+from hermes_store.engines.sqlite import message_states
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput, SessionInUse
 from hermes_store.records import message_content, stored_values, tool_calls
@@ -75,7 +76,7 @@ def refuse_continued(tx: Transaction, session: Session) -> None:
 
 def turns_of(tx: Transaction, session_id: str, first: int = 0) -> list[Turn]:
     """Return the messages sent to a model from an id on, including those hidden on screen."""
-    alive = "COALESCE(m.active, 1) = 1" if tx.caps.has_message("active") else messages.ALL
+    alive = message_states.sent(tx.caps)
     rows = tx.rows(
         "SELECT m.id, m.role, m.timestamp, m.tool_call_id, m.tool_calls FROM messages m "
         f"WHERE m.session_id = ? AND m.id >= ? AND {alive} ORDER BY m.id",
@@ -140,7 +141,7 @@ def copy(tx: Transaction, old_id: str, new_id: str, turns: Sequence[Turn]) -> No
     if not turns:
         return
     columns = ", ".join(name for name in _COPIED if tx.caps.has_message(name))
-    alive = "COALESCE(m.active, 1) = 1" if tx.caps.has_message("active") else messages.ALL
+    alive = message_states.sent(tx.caps)
     newest = tx.value("SELECT MAX(id) FROM messages") or 0
     copied = tx.run(
         f"INSERT INTO messages(session_id, {columns}) SELECT ?, {columns} FROM messages m "

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 
+from hermes_store.engines.sqlite import message_states
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput
 from hermes_store.records.message import SUMMARY_MARK
-from hermes_store.sessions import lineage, messages, session_rows, start_child_session
+from hermes_store.sessions import lineage, session_rows, start_child_session
 
 
 def undo_exchange(tx: Transaction, session_id: str, *, answer_only: bool = False) -> int:
@@ -20,7 +21,7 @@ def undo_exchange(tx: Transaction, session_id: str, *, answer_only: bool = False
     start_child_session.refuse_continued(tx, session)
     last = tx.value(
         f"SELECT MAX(m.id) FROM messages m WHERE m.session_id = ? AND m.role = 'user' "
-        f"AND {messages.visible(tx)}",
+        f"AND {message_states.readable(tx.caps)} AND {message_states.sent(tx.caps)}",
         (session_id,),
     )
     if last is None or _is_summary(tx, session_id, last):

@@ -9,6 +9,7 @@ from typing import Any
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.records.transfer import ImportReport
 from hermes_store.sessions import messages, session_rows
+from hermes_store.sessions.messages import Which
 from hermes_store.transfer import import_file
 from hermes_store.transfer.export import Format, Sink, export, export_to_file
 
@@ -31,10 +32,21 @@ class Transfer:
         session_ids: Iterable[str] | None = None,
         redact: bool = False,
         progress: Progress | None = None,
+        *,
+        everything: bool = False,
     ) -> int:
-        """Write sessions, by default all, as jsonl, markdown or html; return how many."""
+        """Write sessions, by default all, as jsonl, markdown or html; return how many.
+
+        With `everything`, include messages that were taken back or are hidden.
+        """
         return export(
-            self._database, session_ids, sink, Format(fmt), redact=redact, progress=progress
+            self._database,
+            session_ids,
+            sink,
+            Format(fmt),
+            redact=redact,
+            everything=everything,
+            progress=progress,
         )
 
     def export_file(
@@ -44,17 +56,27 @@ class Transfer:
         session_ids: Iterable[str] | None = None,
         redact: bool = False,
         progress: Progress | None = None,
+        *,
+        everything: bool = False,
     ) -> int:
         """Write the same to a file, complete or not at all."""
         return export_to_file(
-            self._database, session_ids, Path(path), Format(fmt), redact=redact, progress=progress
+            self._database,
+            session_ids,
+            Path(path),
+            Format(fmt),
+            redact=redact,
+            everything=everything,
+            progress=progress,
         )
 
-    def as_dictionary(self, session_id: str) -> dict[str, Any] | None:
-        """Return a session with all its messages, None if there is no such session."""
+    def as_dictionary(self, session_id: str, which: Which = Which.SENT) -> dict[str, Any] | None:
+        """Return a session with its messages, None if there is no such session."""
         with self._database.read() as tx:
             found = session_rows.row(tx, session_id)
-            return None if found is None else found | {"messages": messages.rows(tx, session_id)}
+            if found is None:
+                return None
+            return found | {"messages": messages.rows(tx, session_id, which)}
 
     def import_file(self, path: Path | str, progress: Progress | None = None) -> ImportReport:
         """Import the sessions of an export or a transcript."""

@@ -13,6 +13,7 @@ from hermes_store.browse import recent_sessions
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.errors import InvalidInput, SessionNotFound
 from hermes_store.sessions import messages, session_rows
+from hermes_store.sessions.messages import Which
 from hermes_store.transfer import export_html, export_jsonl, export_markdown, output_file
 from hermes_store.transfer.readable_export import Head
 from hermes_store.transfer.redact import redact_row
@@ -72,22 +73,25 @@ def export(
     fmt: Format,
     *,
     redact: bool = False,
+    everything: bool = False,
     progress: Progress | None = None,
 ) -> int:
     """Write sessions to an open text file and return how many were written.
 
     Without ids, writes all, the most recently active first. An unknown id raises SessionNotFound
     before anything is written; a session deleted during the export is left out. `progress` is
-    called after each session with (done, total).
+    called after each session with (done, total). Summarised messages are included, marked as such;
+    with `everything`, also those that were taken back or are hidden.
     """
     ids = _chosen(db, session_ids)
     writer = _WRITERS[fmt]
     guard = redact_row if redact else dict
+    which = Which.ALL if everything else Which.READ
     for piece in writer.opening(_heads(db, ids, guard), len(ids)):
         sink.write(piece)
     written = 0
     for number, session_id in enumerate(ids, 1):
-        written += _write_one(db, session_id, writer, sink, number, guard)
+        written += _write_one(db, session_id, writer, sink, number, guard, which)
         if progress is not None:
             progress(number, len(ids))
     for piece in writer.closing():
@@ -102,13 +106,16 @@ def export_to_file(
     fmt: Format,
     *,
     redact: bool = False,
+    everything: bool = False,
     progress: Progress | None = None,
 ) -> int:
     """Write sessions to a file, complete or not at all; return how many were written."""
     place = Path(os.path.realpath(path))
     output_file.refuse_unusable(place, db.path)
     with output_file.written(place) as sink:
-        return export(db, session_ids, sink, fmt, redact=redact, progress=progress)
+        return export(
+            db, session_ids, sink, fmt, redact=redact, everything=everything, progress=progress
+        )
 
 
 def _chosen(db: Database, session_ids: Iterable[str] | None) -> list[str]:
@@ -126,14 +133,20 @@ _Guard = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 def _write_one(
-    db: Database, session_id: str, writer: _Writer, sink: Sink, number: int, guard: _Guard
+    db: Database,
+    session_id: str,
+    writer: _Writer,
+    sink: Sink,
+    number: int,
+    guard: _Guard,
+    which: Which,
 ) -> bool:
     with db.read() as tx:
         row = session_rows.row(tx, session_id)
         if row is None:
             return False
         # Closed explicitly: if the sink raises, the query and its snapshot would stay open.
-        with closing(messages.iterate_rows(tx, session_id)) as found:
+        with closing(messages.iterate_rows(tx, session_id, which)) as found:
             for piece in writer.session(guard(row), map(guard, found), number):
                 sink.write(piece)
     return True

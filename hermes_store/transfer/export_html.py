@@ -33,6 +33,7 @@ h2 { font-size: .9rem; margin: 0 0 .3rem; color: var(--dim); }
 pre { background: var(--box); border-radius: .4rem; padding: .7rem; margin: .4rem 0;
   white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem; }
 summary { color: var(--dim); cursor: pointer; }
+.divider { border-top: 1px dashed var(--line); color: var(--dim); font-size: .85rem; }
 @media print { body { max-width: none; padding: 0; font-size: 10pt; }
   section { break-before: page; border: 0; } h2 { break-after: avoid; }
   details::details-content { content-visibility: visible; block-size: auto; } }
@@ -74,9 +75,10 @@ def session(
     for name, value in readable_export.facts(row):
         yield f"<dt>{name}</dt><dd>{escape(value)}</dd>\n"
     yield "</dl>\n"
-    for message in messages:
-        if readable_export.is_spoken(message):
-            yield from _message(message)
+    for divider, message in readable_export.with_dividers(messages):
+        if divider is not None:
+            yield f'<p class="divider">{escape(divider)}</p>\n'
+        yield from _message(message)
     yield "</section>\n"
 
 

@@ -39,9 +39,10 @@ def session(
     yield "| | |\n|---|---|\n"
     for name, value in readable_export.facts(row):
         yield f"| {name} | {_escaped(value)} |\n"
-    for message in messages:
-        if readable_export.is_spoken(message):
-            yield from _message(message)
+    for divider, message in readable_export.with_dividers(messages):
+        if divider is not None:
+            yield f"\n*— {divider} —*\n"
+        yield from _message(message)
 
 
 def closing() -> Iterator[str]:

@@ -22,6 +22,20 @@ _ANY_JSON = frozenset({"content", "tool_calls"})
 _JSON_TEXT = frozenset({"reasoning_details", "codex_reasoning_items", "codex_message_items"})
 _SESSIONS = {column.name: column for column in SESSION_COLUMNS}
 _MESSAGES = {column.name: column for column in MESSAGE_COLUMNS}
+LATER = {
+    column.name: column
+    for column in (
+        Column("active", "INTEGER"),
+        Column("compacted", "INTEGER"),
+        Column("platform_message_id", "TEXT"),
+        Column("observed", "INTEGER"),
+        Column("effect_disposition", "TEXT"),
+        Column("api_content", "TEXT"),
+        Column("display_kind", "TEXT"),
+        Column("display_metadata", "TEXT"),
+    )
+}
+"""Columns of messages that newer databases have, written where they exist."""
 # The key for the tool name in messages sent to chat models, and so in transcripts.
 _SPOKEN_NAME = "name"
 # The store assigns the ids of messages; a file can only propose them.
@@ -157,6 +171,11 @@ def _message(message: Any, where: str, unknown: set[str]) -> dict[str, Any]:
         if name not in _OWN
     }
     result["id"] = message.get("id")
+    result |= {
+        name: _checked(column, message[name], where)
+        for name, column in LATER.items()
+        if message.get(name) is not None
+    }
     if not result["role"]:
         raise Refused(f"{where} has no role.")
     if result["timestamp"] is None:
@@ -164,7 +183,9 @@ def _message(message: Any, where: str, unknown: set[str]) -> dict[str, Any]:
     if result["tool_name"] is None and isinstance(message.get(_SPOKEN_NAME), str):
         result["tool_name"] = storable(message[_SPOKEN_NAME])
     unknown.update(
-        f"messages.{name}" for name in message if name not in _MESSAGES and name != _SPOKEN_NAME
+        f"messages.{name}"
+        for name in message
+        if name not in _MESSAGES and name not in LATER and name != _SPOKEN_NAME
     )
     return result
 

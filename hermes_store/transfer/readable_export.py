@@ -6,11 +6,12 @@ Every text returned here is safe for a terminal; each format does its own escapi
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from hermes_store.records import sources, tool_calls
+from hermes_store.records.message import DIVIDERS, State
 from hermes_store.records.message_content import decode_json, readable
 from hermes_store.records.safe_text import clean, one_line
 from hermes_store.records.stored_values import TOO_DEEP
@@ -95,6 +96,26 @@ def _cost(row: Mapping[str, Any]) -> str:
     if not cost or not isinstance(cost, int | float):
         return ""
     return f"${cost:.4f}" + (" (estimated)" if actual is None else "")
+
+
+def with_dividers(
+    messages: Iterable[Mapping[str, Any]],
+) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
+    """Yield the messages of a conversation, each with what to say before it, if anything."""
+    before = State.SENT
+    for message in messages:
+        if is_spoken(message):
+            state = _state(message)
+            yield DIVIDERS[state] if state is not before else None, message
+            before = state
+
+
+def _state(message: Mapping[str, Any]) -> State:
+    if message.get("display_kind") == "hidden":
+        return State.HIDDEN
+    if message.get("active") in (None, 1):
+        return State.SENT
+    return State.SUMMARISED if message.get("compacted") == 1 else State.REWOUND
 
 
 def is_spoken(message: Mapping[str, Any]) -> bool:

@@ -41,12 +41,24 @@ def write(
     tx: Transaction, record: Record, line: int, *, kind: Kind, keep_message_ids: bool
 ) -> Imported:
     """Write a session to the store or extend it, in a transaction of its own."""
-    if session_rows.exists(tx, record.id):
+    exists = session_rows.exists(tx, record.id)
+    if exists or not tx.caps.has_message("active"):
+        _leave_out_rewound(record)
+    if exists:
         outcome, written = _merge(tx, record, kind)
     else:
         outcome, written = Outcome.ADDED, _add(tx, record, keep_message_ids)
     note = " ".join(record.notes) or None
     return Imported(outcome, line, record.id, written, note)
+
+
+def _leave_out_rewound(record: Record) -> None:
+    """Leave out what was taken back, where it could not be told from the conversation."""
+    kept = [each for each in record.messages if each.get("active") != 0 or each.get("compacted")]
+    gone = len(record.messages) - len(kept)
+    if gone:
+        record.messages = kept
+        record.notes.append(f"Messages that were taken back were left out: {gone:,}.")
 
 
 # -- a session that is new ---------------------------------------------------------------------
@@ -188,7 +200,8 @@ def _merge(tx: Transaction, record: Record, kind: Kind) -> tuple[Outcome, int]:
 
 def _meet(tx: Transaction, record: Record, kind: Kind) -> _Meeting:
     stored, last, alike = 0, None, True
-    with closing(messages.iterate_rows(tx, record.id)) as found:
+    which = messages.Which.READ if kind is Kind.EXPORT else messages.Which.SENT
+    with closing(messages.iterate_rows(tx, record.id, which)) as found:
         for row in comparable(found, kind):
             if alike and stored < len(record.messages):
                 alike = is_same(row, record.messages[stored])

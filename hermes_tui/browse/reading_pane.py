@@ -14,7 +14,7 @@ from textual.message import Message as TextualMessage
 from textual.widget import Widget
 
 from hermes_store.errors import NotFound
-from hermes_store.records.message import Message
+from hermes_store.records.message import Message, State
 from hermes_store.records.recap import Recap
 from hermes_store.records.safe_text import clean
 from hermes_store.records.search import Hit, Spans
@@ -93,6 +93,8 @@ class ReadingPane(Vertical):
         self.tab = opening.state.tab
         self.find_text: str | None = None
         """The text searched for within this conversation."""
+        self.everything = False
+        """Whether to show messages that were taken back or are hidden, too."""
         self._opening = opening
         self._followed: Followed | None = None
 
@@ -262,11 +264,11 @@ class ReadingPane(Vertical):
 
     def _ask_transcript(self, shown: Followed) -> None:
         target, find_text = shown.target, self.find_text
-        text = find_text or shown.query
+        text, everything = find_text or shown.query, self.everything
         hit = shown.hit if find_text is None else None
 
         def read(store: Store, stopped: Stopped) -> Page:
-            outline = store.transcripts.outline(target.session_id)
+            outline = store.transcripts.outline(target.session_id, everything=everything)
             matches: array[int] = array("q")
             spans: Spans | None = None
             if text.strip():
@@ -297,12 +299,27 @@ class ReadingPane(Vertical):
             spans=page.spans,
             focus=page.focus,
         )
+        self._say_left_out(page.outline)
         if page.finding:
             number = len(page.matches)
             said = (
                 f"Matching messages: {number:,}." if number else "No matches in this conversation."
             )
             self.post_message(Notice(said))
+
+    def _say_left_out(self, outline: Outline) -> None:
+        words = {State.REWOUND: "taken back", State.HIDDEN: "hidden"}
+        counts = [f"{outline.left_out[each]:,} {word}" for each, word in words.items()
+                  if outline.left_out.get(each)]  # fmt: skip
+        self.border_subtitle = f"{' · '.join(counts)} (v shows them)" if counts else ""
+
+    def toggle_everything(self) -> None:
+        """Show or hide messages that were taken back or are hidden."""
+        self.everything = not self.everything
+        said = "Showing" if self.everything else "Hiding"
+        self.post_message(Notice(f"{said} messages that were taken back or are hidden."))
+        if self._followed is not None:
+            self._ask(self._followed)
 
     def on_transcript_messages_wanted(self, event: Transcript.MessagesWanted) -> None:
         event.stop()
@@ -323,10 +340,13 @@ class ReadingPane(Vertical):
         if self.tab == "recap":
             self._ask_recap(self._followed)
         elif self.tab == "transcript" and outline is not None:
+            everything = self.everything
             self.access.ask(
                 self,
                 self.Grown,
-                lambda store, _: store.transcripts.page_end(outline.root_id, outline),
+                lambda store, _: store.transcripts.page_end(
+                    outline.root_id, outline, everything=everything
+                ),
             )
 
     def on_reading_pane_grown(self, event: Grown) -> None:
@@ -364,7 +384,7 @@ def _first_of(outline: Outline, session_id: str) -> int | None:
 def _around(outline: Outline, focus: int | None) -> array[int]:
     ids = outline.message_ids
     try:
-        place = len(ids) if focus is None else ids.index(focus)
+        place = len(ids) if focus is None else ids.index(outline.copies.get(focus, focus))
     except ValueError:
         place = len(ids)
     return ids[max(0, place - AROUND) : place + AROUND]

@@ -294,6 +294,9 @@ class BrowseScreen(Screen[Choice]):
     def action_next_tab(self) -> None:
         self.reading.next_tab()
 
+    def action_everything(self) -> None:
+        self.reading.toggle_everything()
+
     def action_match(self, direction: int) -> None:
         self.reading.go_to_match(direction)
 

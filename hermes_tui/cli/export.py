@@ -33,6 +33,12 @@ def describe(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="mask keys, tokens, passwords and email addresses",
     )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        dest="everything",
+        help="include messages that were taken back or are hidden",
+    )
     parser.epilog = (
         "examples:\n  hermes sessions export backup.jsonl\n"
         '  hermes sessions export talk.html --session-id "my project"\n'
@@ -69,9 +75,23 @@ def _export(options: argparse.Namespace, context: Context) -> int:
             if not ids:
                 raise NotFound(f"There are no sessions from the source '{options.source}'.")
         if options.file == "-":
-            number = store.transfer.export(context.printer, wanted, ids, options.redact, progress)
+            number = store.transfer.export(
+                context.printer,
+                wanted,
+                ids,
+                options.redact,
+                progress,
+                everything=options.everything,
+            )
         else:
-            number = store.transfer.export_file(options.file, wanted, ids, options.redact, progress)
+            number = store.transfer.export_file(
+                options.file,
+                wanted,
+                ids,
+                options.redact,
+                progress,
+                everything=options.everything,
+            )
     if options.file != "-":
         context.printer.line(f"Exported {plural(number, 'session')} to {options.file}")
     elif not number:

@@ -10,10 +10,11 @@ import subprocess
 import sys
 
 from hermes_store.records import tool_calls
-from hermes_store.records.message import Message
+from hermes_store.records.message import DIVIDERS, Message, State
 from hermes_store.records.message_content import readable
 from hermes_store.records.safe_text import clean
 from hermes_store.records.session import Session
+from hermes_store.sessions.messages import Which
 from hermes_tui.cli.common.context import Context
 from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.times import local_time
@@ -24,6 +25,12 @@ def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("plain", "md", "json"), default="plain")
     parser.add_argument("--no-pager", action="store_true", help="print without a pager")
     parser.add_argument("--full", action="store_true", help="print tool output in full")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        dest="everything",
+        help="include messages that were taken back or are hidden",
+    )
     parser.epilog = 'example:\n  hermes sessions show "my project" --format md > project.md'
 
 
@@ -31,13 +38,16 @@ def run(options: argparse.Namespace, context: Context) -> int:
     with context.store() as store:
         session = store.sessions.find(options.session)
         if context.printer.as_json or options.format == "json":
-            context.printer.data("session", session=store.transfer.as_dictionary(session.id))
+            which = Which.ALL if options.everything else Which.READ
+            found = store.transfer.as_dictionary(session.id, which)
+            context.printer.data("session", session=found)
             return 0
         page = io.StringIO()
         if options.format == "md":
-            store.transfer.export(page, "markdown", [session.id])
+            store.transfer.export(page, "markdown", [session.id], everything=options.everything)
         else:
-            for piece in _plain(session, store.messages.of(session.id), full=options.full):
+            said = store.messages.of(session.id, everything=options.everything)
+            for piece in _plain(session, said, full=options.full):
                 page.write(piece)
     pager = "" if options.no_pager or not sys.stdout.isatty() else _pager()
     if pager:
@@ -54,7 +64,11 @@ def _plain(session: Session, messages: list[Message], *, full: bool) -> list[str
     title = plain(session.title or session.id)
     facts = f"{plain(session.id)} · {plain(session.source)} · {local_time(session.started_at)}"
     pieces = [f"{title}\n{facts}\n\n"]
+    state = State.SENT
     for message in messages:
+        if message.state is not state:
+            state = message.state
+            pieces.append(f"┄┄ {DIVIDERS[state]} ┄┄\n\n")
         who = {"user": "You", "assistant": "Hermes"}.get(message.role, plain(message.role))
         if message.role == "tool":
             who = f"Tool {plain(message.tool_name or '')}".rstrip()

@@ -47,11 +47,18 @@ class Look:
     spans: Spans | None = None
 
 
-def lay_out(message: Message, look: Look, before: Session | None = None) -> list[Strip]:
-    """Return the lines of a message; `before` is the segment that begins with it."""
+def lay_out(
+    message: Message, look: Look, before: Session | None = None, divider: str | None = None
+) -> list[Strip]:
+    """Return the lines of a message.
+
+    `before` is the segment that begins with it, `divider` what to say above it.
+    """
     lines: list[Strip] = []
     if before is not None:
         lines += [Strip([]), _seam(before, look)]
+    if divider is not None:
+        lines += [Strip([]), _strip([(_ruled(divider, look.width - 1), "note")], look)]
     if message.role == "tool":
         lines += _tool_output(message, look)
     elif message.role == "user" and message.text.startswith(SUMMARY_MARK):
@@ -83,6 +90,12 @@ def _seam(segment: Session, look: Look) -> Strip:
     when = f"{local_day(moment):%d %b %Y}" if is_known(moment) else UNKNOWN
     return _strip([(fit(f"── {name} · continued after compression · {when} ", look.width - 1),
                     "note")], look)  # fmt: skip
+
+
+def _ruled(text: str, width: int) -> str:
+    """Return a dashed line with a text in it."""
+    said = fit(f"┄┄ {text} ", width).rstrip()
+    return f"{said} {'┄' * max(0, width - cell_len(said) - 1)}"
 
 
 def _answer(message: Message, look: Look) -> list[Strip]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from textual.strip import Strip
 
-from hermes_store.records.message import Message
+from hermes_store.records.message import DIVIDERS, Message, State
 from hermes_store.records.transcript import Outline
 from hermes_store.records.transcript import Segment as Session
 from hermes_tui.presentation import messages as blocks
@@ -40,6 +40,7 @@ class Layout:
         self._matches: array[int] = array("q")
         self._places: dict[int, int] = {}
         self._segments: dict[int, Session] = {}
+        self._dividers: dict[int, str] = {}
         self._messages: Recent[int, Message] = Recent(1_000)
         self._strips: Recent[int, list[Strip]] = Recent(300)
         self._opened: set[int] = set()
@@ -79,6 +80,11 @@ class Layout:
         self._segments = {
             segment.first: segment for segment in outline.segments if segment.first > 0
         }
+        dividers = _dividers(outline)
+        for place in dividers.keys() ^ self._dividers.keys():
+            if place < len(outline.message_ids):
+                self._strips.discard(outline.message_ids[place])
+        self._dividers = dividers
 
     def take(self, messages: Iterable[Message]) -> None:
         """Take messages that have been read."""
@@ -113,7 +119,10 @@ class Layout:
         return None if message_id is None else self._messages.get(message_id)
 
     def place(self, message_id: int | None) -> int | None:
-        return None if message_id is None else self._places.get(message_id)
+        """Return where a message is, or the one that is shown in its place."""
+        if message_id is None or self.outline is None:
+            return None
+        return self._places.get(self.outline.copies.get(message_id, message_id))
 
     def lines(self, place: int) -> list[Strip] | None:
         """Return the lines of the message at a place; None if it has not been read."""
@@ -126,7 +135,9 @@ class Layout:
                 return None
             opened = self._all_opened or message_id in self._opened
             look = self._look(opened, self._spans)
-            self._strips[message_id] = blocks.lay_out(message, look, self._segments.get(place))
+            self._strips[message_id] = blocks.lay_out(
+                message, look, self._segments.get(place), self._dividers.get(place)
+            )
         return self._strips[message_id]
 
     def height(self, place: int) -> int:
@@ -177,7 +188,8 @@ class Layout:
 
     def next_match(self, place: int, direction: int) -> tuple[int, int, int] | None:
         """Return the place of the next match, its number, and how many there are."""
-        places = sorted(self._places[each] for each in self._matches if each in self._places)
+        found = {self.place(each) for each in self._matches}
+        places = sorted(each for each in found if each is not None)
         if not places:
             return None
         if direction > 0:
@@ -185,3 +197,13 @@ class Layout:
         else:
             index = bisect_left(places, place) - 1
         return places[index], places.index(places[index]) + 1, len(places)
+
+
+def _dividers(outline: Outline) -> dict[int, str]:
+    """Return what stands between messages of different states, by the place of the second."""
+    found: dict[int, str] = {}
+    for stretch in outline.stretches:
+        number = "" if stretch.count == 1 else f"{stretch.count:,} messages "
+        found[stretch.first] = number + DIVIDERS[stretch.state]
+        found.setdefault(stretch.first + stretch.count, DIVIDERS[State.SENT])
+    return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 import apsw
 
 from hermes_store.engines.base import Capabilities
+from hermes_store.engines.sqlite import message_states
 from hermes_store.engines.sqlite.session_activity_table import (
     LISTED,
     PREVIEW_BYTES,
@@ -33,20 +34,6 @@ def provide(con: apsw.Connection, caps: Capabilities) -> None:
     con.execute(f"DROP VIEW IF EXISTS {_SHADOW}")
     if not caps.empty and not caps.activity:
         con.execute(f"CREATE TEMP VIEW {TABLE} AS {_computed(caps)}")
-
-
-def shown_messages(caps: Capabilities, alias: str = "m") -> str:
-    """Return the SQL condition for messages that are currently part of a conversation.
-
-    Newer databases keep rewound and summarized rows with active = 0 and hide some for display;
-    rows from before that have NULL there.
-    """
-    conditions = []
-    if caps.has_message("active"):
-        conditions.append(f"COALESCE({alias}.active, 1) = 1")
-    if caps.has_message("display_kind"):
-        conditions.append(f"COALESCE({alias}.display_kind, '') <> 'hidden'")
-    return " AND ".join(conditions) or "1"
 
 
 _BEGINNING = f"substr(CAST(m.content AS BLOB), 1, {PREVIEW_BYTES})"
@@ -104,7 +91,7 @@ def _computed(caps: Capabilities) -> str:
         f"WHERE {edge('c', 'p', known)} = 'compression') "
         f"SELECT MAX({last_active(caps, 'k')}) FROM chain JOIN main.sessions k ON k.id = chain.id)"
     )
-    first = _first_shown("s.id", shown_messages(caps))
+    first = _first_shown("s.id", message_states.readable(caps))
     return (
         "SELECT s.id AS session_id, "
         f"CASE WHEN s.parent_session_id IS NULL THEN s.id ELSE {root} END AS root_id, "

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hermes_store.engines.sqlite.message_states import readable
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records import tool_calls
 from hermes_store.records.message import Message
@@ -94,7 +95,7 @@ def _listed(tx: Transaction, session_id: str, before: str | None) -> list[int]:
         row[0]
         for row in tx.rows(
             "SELECT m.id FROM messages m WHERE m.session_id = ? "
-            f"AND {messages.findable(tx)} {repeated} ORDER BY m.id",
+            f"AND {readable(tx.caps)} {repeated} ORDER BY m.id",
             values,
         )
     ]

@@ -129,13 +129,13 @@ def hiding(path: Path) -> Iterator[SessionDB]:
 
 def test_what_a_newer_file_hides_is_neither_on_the_page_nor_found(hiding: SessionDB) -> None:
     page = hiding.store.transcripts.outline("a")
-    shown = ["word shown", "word unmarked", "word noted"]
+    shown = ["word summarised", "word shown", "word unmarked", "word noted"]
     assert texts(hiding.store, page) == shown
     found, _ = hiding.store.transcripts.find(page, "word")
     assert found == page.message_ids
     assert hiding.store.transcripts.quick_recap("a") == hiding.store.transcripts.recap("a")
     assert [each.text for each in hiding.store.transcripts.quick_recap("a").entries] == shown
-    assert hiding.store.transcripts.quick_recap("a").messages == 3
+    assert hiding.store.transcripts.quick_recap("a").messages == 4
 
 
 # -- matches -----------------------------------------------------------------------------------

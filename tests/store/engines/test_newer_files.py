@@ -12,6 +12,7 @@ import pytest
 from hermes_store import SessionDB
 from hermes_store.errors import SessionInUse
 from hermes_store.records.listing import Filter
+from hermes_store.records.message import State
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.upkeep import prune_by_age
 from tests.store.newer import VERSION, Newer, make
@@ -95,7 +96,9 @@ def test_its_log_is_left_in_place(db: SessionDB, newer: Newer, path: Path) -> No
     assert newer.rows("SELECT COUNT(*) FROM messages") == [(2,)]
 
 
-def test_rewound_summarised_and_hidden_messages_are_not_shown(db: SessionDB, newer: Newer) -> None:
+def test_models_are_sent_what_is_active_and_people_read_what_was_said(
+    db: SessionDB, newer: Newer
+) -> None:
     newer.session("a")
     newer.message("a", "rewound", active=0)
     newer.message("a", "summarised", active=0, compacted=1)
@@ -103,16 +106,24 @@ def test_rewound_summarised_and_hidden_messages_are_not_shown(db: SessionDB, new
     newer.message("a", "shown", at=LONG_AGO + 2)
     newer.message("a", "no mark", active=None, at=LONG_AGO + 3)
     newer.message("a", "other kind", display_kind="notice", at=LONG_AGO + 4)
-    shown = ["shown", "no mark", "other kind"]
-    assert _said(db, "a") == shown
-    assert [message.text for message in db.store.messages.of("a")] == shown
-    assert [each["content"] for each in db.get_messages_as_conversation("a")] == shown
+    sent = ["hidden", "shown", "no mark", "other kind"]
+    assert _said(db, "a") == sent
+    assert [each["content"] for each in db.get_messages_as_conversation("a")] == sent
     exported = db.export_session("a")
     assert exported is not None
-    assert [row["content"] for row in exported["messages"]] == shown
+    assert [row["content"] for row in exported["messages"]] == sent
+    read = ["summarised", "shown", "no mark", "other kind"]
+    assert [message.text for message in db.store.messages.of("a")] == read
+    everything = db.store.messages.of("a", everything=True)
+    assert [(each.text, each.state) for each in everything[:3]] == [
+        ("rewound", State.REWOUND),
+        ("summarised", State.SUMMARISED),
+        ("hidden", State.HIDDEN),
+    ]
+    assert {each.state for each in everything[3:]} == {State.SENT}
     for by_activity in (False, True):
         (row,) = db.list_sessions_rich(order_by_last_active=by_activity)
-        assert row["preview"] == "shown"
+        assert row["preview"] == "summarised"
 
 
 def test_a_file_of_ours_that_was_upgraded_hides_them_too(path: Path) -> None:
@@ -205,19 +216,16 @@ def test_usage_by_model_is_kept_in_step(db: SessionDB, newer: Newer) -> None:
     assert newer.rows("SELECT COUNT(*) FROM session_model_usage") == [(0,)]
 
 
-def test_a_session_that_is_being_compressed_is_left_alone(db: SessionDB, newer: Newer) -> None:
+def test_a_session_that_is_being_compressed_takes_messages_but_no_compression(
+    db: SessionDB, newer: Newer
+) -> None:
     newer.session("a")
     newer.message("a", "kept")
     newer.put("compression_locks", session_id="a", holder="pid 7", expires_at=time.time() + 60)
-    for change in (
-        lambda: db.append_message("a", "user", "lost"),
-        lambda: db.replace_messages("a", []),
-    ):
-        with pytest.raises(SessionInUse, match=r"Session a .* pid 7"):
-            change()
-    assert _said(db, "a") == ["kept"]
-    newer.rows("UPDATE compression_locks SET expires_at = 1")
     db.append_message("a", "user", "now")
+    assert _said(db, "a") == ["kept", "now"]
+    with pytest.raises(SessionInUse, match=r"Session a .* pid 7"):
+        db.store.lineage.compress("a", summary="short", keep_last=1, now=time.time())
     assert _said(db, "a") == ["kept", "now"]
 
 

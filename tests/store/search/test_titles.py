@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
+from hermes_store.engines.sqlite.message_states import findable
 from hermes_store.records.search import Request
 from hermes_store.search import field_conditions, query_language, titles
 from hermes_store.search.field_conditions import Condition
 from hermes_store.search.query_tree import And, Field, Node, Not
 from hermes_store.sessions import messages
-from hermes_store.sessions.messages import findable
 from tests.support import LONG_AGO, Work, add, add_chain, raw
 
 DAY = 86_400
@@ -64,7 +64,7 @@ def split(db: SessionDB, text: str) -> tuple[Node | None, list[Condition]]:
 def titled(db: SessionDB, text: str, limit: int = 20) -> list[str]:
     root, conditions = split(db, text)
     with db._db.read() as tx:
-        conditions = [Condition(findable(tx), session=False), *conditions]
+        conditions = [Condition(findable(tx.caps), session=False), *conditions]
         return list(titles.with_matching_title(tx, root, conditions, limit))
 
 
