@@ -17,7 +17,8 @@ from hermes_store.records.recap import Limits, Recap
 from hermes_store.records.search import Spans
 from hermes_store.records.session import Conversation
 from hermes_store.records.transcript import Outline
-from hermes_store.sessions import messages
+from hermes_store.records.workspace import Place
+from hermes_store.sessions import messages, workspaces
 
 
 class MarksBeside(Protocol):
@@ -65,6 +66,21 @@ class Lists:
             if limit < 0:
                 return recent_sessions.recent_ids(tx, source)
             return [row["id"] for row in recent_sessions.recent(tx, source, limit=limit)]
+
+    def workspaces(self) -> dict[str, int]:
+        """Return the keys of all workspaces with their numbers of sessions, most used first."""
+        with self._database.read() as tx:
+            return dict(workspaces.known(tx).most_common())
+
+    def branches(self) -> dict[str, int]:
+        """Return the git branches of all sessions with their numbers, most used first."""
+        with self._database.read() as tx:
+            return dict(workspaces.branches(tx).most_common())
+
+    def workspace_here(self, place: Place) -> str | None:
+        """Return the workspace of a folder if any conversation took place there."""
+        with self._database.read() as tx:
+            return workspaces.here(tx, place)
 
     def sources(self) -> list[str]:
         """Return the sources of all sessions, by name."""

@@ -7,6 +7,7 @@ oldest without gaps; a row (see `rows`) is only built when it is shown.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,9 +19,19 @@ from hermes_store.records import stored_values
 from hermes_store.records.listing import Entry, Grouping, Heading, Hidden, Sort, View
 from hermes_store.records.safe_text import local_day
 from hermes_store.records.sources import describe, of_source
+from hermes_store.records.workspace import long_name, short_name
+from hermes_store.sessions import workspaces
 from hermes_store.sessions.lineage import over_chain
 
-AGENT_SOURCES = ("tool", "subagent")
+HIDDEN_SOURCES = {
+    "tool": Hidden.AGENT,
+    "subagent": Hidden.AGENT,
+    "cron": Hidden.CRON,
+    "oneshot": Hidden.ONESHOT,
+    "kanban": Hidden.KANBAN,
+}
+"""Sources that a list hides by default, and under which name."""
+AGENT_SOURCES = tuple(name for name, kind in HIDDEN_SOURCES.items() if kind is Hidden.AGENT)
 FIRST_ROWS = 128
 """How many conversations to list first if the database has no activity table."""
 
@@ -60,35 +71,62 @@ def _first(places: Iterator[_Place], number: int) -> Iterator[_Place]:
 
 def _kind(tx: Transaction) -> str:
     """Return SQL for why a session is hidden: the value of a Hidden, or '' if it is shown."""
+    sources = "".join(
+        f"WHEN a.source = '{name}' THEN '{kind.value}' "
+        for name, kind in HIDDEN_SOURCES.items()
+        if kind is not Hidden.AGENT
+    )
     agents = ", ".join(f"'{name}'" for name in AGENT_SOURCES)
-    filed = "".join(f" OR COALESCE(s.{column}, 0)" for column in _filing(tx))
+    archived = " OR COALESCE(s.archived, 0)" if tx.caps.has_session("archived") else ""
+    hidden = ""
+    if tx.caps.has_session("hidden"):
+        hidden = f"WHEN COALESCE(s.hidden, 0) THEN '{Hidden.HIDDEN.value}' "
     return (
         f"CASE WHEN a.edge = 'agent' OR a.source IN ({agents}) THEN '{Hidden.AGENT.value}' "
-        f"WHEN a.source = 'cron' THEN '{Hidden.CRON.value}' "
-        f"WHEN s.id IN {_LISTED}{filed} THEN '{Hidden.ARCHIVED.value}' "
-        f"WHEN a.spoken = 0 THEN '{Hidden.EMPTY.value}' ELSE '' END"
+        f"{sources}WHEN s.id IN {_LISTED}{archived} THEN '{Hidden.ARCHIVED.value}' "
+        f"{hidden}WHEN a.spoken = 0 THEN '{Hidden.EMPTY.value}' ELSE '' END"
     )
 
 
 def _wanted_kinds(view: View) -> list[str]:
     shown = {"", *(kind.value for kind in view.shown)}
-    if view.source in AGENT_SOURCES:
-        shown.add(Hidden.AGENT.value)
-    if view.source == "cron":
-        shown.add(Hidden.CRON.value)
+    if view.source in HIDDEN_SOURCES:
+        shown.add(HIDDEN_SOURCES[view.source].value)
     return sorted(shown)
+
+
+def _scope(tx: Transaction, view: View) -> tuple[str, tuple[str, ...]]:
+    """Return the SQL condition for the workspace of a view, and its values.
+
+    A conversation belongs to the workspaces of all its parts.
+    """
+    conditions: list[str] = []
+    values: list[str] = []
+    if view.workspace is not None:
+        sql, found = workspaces.matches(tx.caps, "c", view.workspace)
+        conditions.append(over_chain(f"MAX(COALESCE({sql}, 0))"))
+        values += found
+    if view.here is not None:
+        sql, found = workspaces.is_in(tx.caps, "c", view.here)
+        conditions.append(over_chain(f"MAX(COALESCE({sql}, 0))"))
+        values += found
+    return " AND ".join(conditions) or "1", tuple(values)
 
 
 def _places(tx: Transaction, view: View, archived: Collection[str]) -> Iterator[_Place]:
     plain = view.sort is Sort.ACTIVITY and view.group in (Grouping.NONE, Grouping.DATE)
     plain = plain and not view.shown and view.source not in AGENT_SOURCES
+    plain = plain and view.workspace is None and view.here is None
     limit = None if tx.caps.activity or view.sort is not Sort.ACTIVITY else view.limit
     if plain and limit is None and not archived and not _filing(tx):
         return _from_index(tx, view)
     source, names = of_source("a.source", view.source)
-    where = f"(a.listed = 1 OR a.edge = 'agent') AND {_kind(tx)} IN {_LISTED} AND {source}"
-    values = (json.dumps(sorted(archived)), json.dumps(_wanted_kinds(view)), *names)
-    columns = f"a.session_id, {_moment(view)}, {_group(view)}"
+    scope, scoped = _scope(tx, view)
+    where = (
+        f"(a.listed = 1 OR a.edge = 'agent') AND {_kind(tx)} IN {_LISTED} AND {source} AND {scope}"
+    )
+    values = (json.dumps(sorted(archived)), json.dumps(_wanted_kinds(view)), *names, *scoped)
+    columns = f"a.session_id, {_moment(view)}, {_group(tx, view)}"
     if limit is not None:
         listing = Listing("a.chain_active", ("a.session_id",), where, values, view.source)
         return map(_place, first_rows(tx, columns, listing, max(0, limit)))
@@ -111,10 +149,10 @@ def _from_index(tx: Transaction, view: View) -> Iterator[_Place]:
     """Read the list from its index alone."""
     chosen, names = of_source("a.source", view.source)
     if view.source is None:
-        names = (*AGENT_SOURCES, "cron")
+        names = tuple(HIDDEN_SOURCES)
         chosen = f"a.source NOT IN ({', '.join('?' * len(names))})"
-    # Scheduled jobs are hidden as such, so choosing them also shows those without messages.
-    spoken = "" if view.source == "cron" else "AND a.spoken = 1"
+    # What is hidden for its source is shown with those without messages, once it is chosen.
+    spoken = "" if view.source in HIDDEN_SOURCES else "AND a.spoken = 1"
     rows = tx.rows(
         "SELECT a.session_id, a.chain_active FROM session_activity a "
         f"WHERE a.listed = 1 {spoken} AND {chosen} "
@@ -145,7 +183,10 @@ def _moment(view: View) -> str:
     return "s.started_at" if view.sort is Sort.STARTED else "a.chain_active"
 
 
-def _group(view: View) -> str:
+def _group(tx: Transaction, view: View) -> str:
+    if view.group is Grouping.WORKSPACE:
+        newest = over_chain(workspaces.key(tx.caps, "c"), _NEWEST)
+        return f"COALESCE({newest}, {workspaces.key(tx.caps, 's')})"
     groups = {Grouping.SOURCE: "s.source", Grouping.MODEL: "COALESCE(s.model, '')"}
     return groups.get(view.group, "NULL")
 
@@ -165,17 +206,27 @@ def first_guess(tx: Transaction, *, archived: Collection[str] = ()) -> list[str]
 def _grouped(places: Sequence[_Place], view: View, now: float) -> Iterator[Entry]:
     days = _Days(now)
     groups: dict[str, list[str]] = {}
+    named = Counter(short_name(each) for each in {place.group for place in places if place.group})
     for place in places:
         if view.group is Grouping.DATE:
             label = days.name(place.moment)
         elif view.group is Grouping.SOURCE:
             label = describe(place.group or "").label
+        elif view.group is Grouping.WORKSPACE:
+            label = _workspace_label(place.group, named)
         else:
             label = place.group or "no model"
         groups.setdefault(label, []).append(place.id)
     for text, ids in groups.items():
         yield Heading(text, len(ids))
         yield from ids
+
+
+def _workspace_label(workspace: str | None, named: Counter[str]) -> str:
+    if workspace is None:
+        return "no workspace"
+    short = short_name(workspace)
+    return short if named[short] < 2 else long_name(workspace)
 
 
 class _Days:
@@ -202,10 +253,11 @@ def hidden_counts(
 ) -> dict[Hidden, int]:
     """Return how many conversations and sub-agents a view leaves out, by reason."""
     source, names = of_source("a.source", view.source)
+    scope, scoped = _scope(tx, view)
     rows = tx.rows(
         f"SELECT {_kind(tx)}, COUNT(*) "
-        f"FROM {ORIGIN} WHERE {source} AND a.edge <> 'compression' GROUP BY 1",
-        (json.dumps(sorted(archived)), *names),
+        f"FROM {ORIGIN} WHERE {source} AND a.edge <> 'compression' AND {scope} GROUP BY 1",
+        (json.dumps(sorted(archived)), *names, *scoped),
     )
     kinds = set(_wanted_kinds(view))
     return {Hidden(kind): number for kind, number in rows if kind not in kinds}

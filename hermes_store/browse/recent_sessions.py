@@ -20,7 +20,7 @@ from hermes_store.records.message_content import MARKER, stored_preview
 from hermes_store.records.session import Conversation
 from hermes_store.records.sources import all_spellings, of_source
 from hermes_store.records.stored_values import count, moment, sorts_by_time, text
-from hermes_store.sessions import lineage, session_rows
+from hermes_store.sessions import lineage, session_rows, workspaces
 from hermes_store.sessions.lineage import over_chain
 
 # What a row takes from the newest session of its compression chain.
@@ -64,6 +64,10 @@ def _where(tx: Transaction, chosen: Filter, *, source_of: str) -> tuple[str, lis
     for column in ("archived", "hidden"):
         if tx.caps.has_session(column) and not chosen.include_archived:
             conditions.append(f"COALESCE(s.{column}, 0) = 0")
+    if chosen.workspace is not None:
+        condition, patterns = workspaces.matches(tx.caps, "c", chosen.workspace)
+        conditions.append(over_chain(f"MAX(COALESCE({condition}, 0))"))
+        values += patterns
     if chosen.archived_ids and not chosen.include_archived:
         conditions.append("s.id NOT IN (SELECT value FROM json_each(?))")
         values.append(json.dumps(chosen.archived_ids))

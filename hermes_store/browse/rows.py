@@ -17,6 +17,7 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records import stored_values
 from hermes_store.records.listing import ListRow, Status
 from hermes_store.records.relation_to_parent import Edge
+from hermes_store.records.workspace import Place
 from hermes_store.sessions import in_use, lineage
 
 
@@ -35,6 +36,14 @@ class Segment:
     children: int
     """How many sessions of any kind were started from it."""
     last_active: float
+    cwd: str | None
+    git_repo_root: str | None
+    git_branch: str | None
+
+    @property
+    def place(self) -> Place:
+        """Where it took place."""
+        return Place(self.cwd, self.git_repo_root, self.git_branch)
 
     @property
     def link(self) -> lineage.Link:
@@ -57,6 +66,7 @@ _READERS: tuple[Callable[[Any], Any], ...] = (
     stored_values.count,
     stored_values.count,
     stored_values.moment,
+    *[stored_values.optional_text] * 3,
 )
 
 
@@ -67,7 +77,7 @@ def _read(values: Sequence[Any]) -> Segment:
 _SEGMENT = (
     "s.id, s.parent_session_id, {title}, s.model, s.started_at, s.ended_at, s.end_reason, "
     "COALESCE(s.message_count, 0) + {summarised}, (SELECT COUNT(*) FROM sessions k "
-    "WHERE k.parent_session_id = s.id AND k.id <> s.id), a.last_active"
+    "WHERE k.parent_session_id = s.id AND k.id <> s.id), a.last_active, {place}"
 )
 _ACTIVITY = "CROSS JOIN session_activity a ON a.session_id = s.id"
 
@@ -77,10 +87,13 @@ def rows(tx: Transaction, ids: Sequence[str], now: float) -> list[ListRow]:
 
     The id of a conversation is that of its first session.
     """
-    archived = "s.archived" if tx.caps.has_session("archived") else "0"
+    archived, seen = (
+        f"s.{name}" if tx.caps.has_session(name) else "NULL"
+        for name in ("archived", "last_read_at")
+    )
     found: dict[str, tuple[Segment, tuple[Any, ...]]] = {}
     for row in tx.rows(
-        f"SELECT {_segment(tx)}, a.source, {archived}, a.edge, a.preview_id, a.preview "
+        f"SELECT {_segment(tx)}, a.source, {archived}, {seen}, a.edge, a.preview_id, a.preview "
         f"FROM json_each(?) wanted CROSS JOIN sessions s ON s.id = wanted.value {_ACTIVITY}",
         (json.dumps(list(ids)),),
     ):
@@ -98,6 +111,10 @@ def _segment(tx: Transaction) -> str:
     return _SEGMENT.format(
         title="s.title" if tx.caps.has_session("title") else "NULL",
         summarised=message_states.summarised_only(tx.caps, "s.id"),
+        place=", ".join(
+            f"s.{name}" if tx.caps.has_session(name) else "NULL"
+            for name in ("cwd", "git_repo_root", "git_branch")
+        ),
     )
 
 
@@ -116,7 +133,7 @@ def _chains(tx: Transaction, roots: Sequence[str]) -> dict[str, list[Segment]]:
 def _row(
     tx: Transaction, first: Segment, others: Sequence[Segment], rest: Sequence[Any], now: float
 ) -> ListRow:
-    source, archived, edge, preview_id, beginning = rest
+    source, archived, seen, edge, preview_id, beginning = rest
     members = (first, *others)
     by_id = {each.id: each for each in members}
     tip = by_id[lineage.tip_of(first.id, [each.link for each in members])]
@@ -138,6 +155,8 @@ def _row(
         segments=len(members),
         relatives=sum(each.children for each in members) - inside,
         archived=stored_values.flag(archived),
+        place=tip.place if tip.place.workspace is not None else first.place,
+        unread=seen is not None and last > stored_values.moment(seen),
     )
 
 

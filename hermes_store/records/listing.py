@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from hermes_store.errors import InvalidInput
 from hermes_store.records.relation_to_parent import Edge
+from hermes_store.records.workspace import Place
 
 NO_LIMIT = 2**62
 """A page of all rows. With any offset added, it is still a number to SQLite."""
@@ -39,8 +40,11 @@ class Hidden(Enum):
     """What a list hides by default; the value is its name for the user."""
 
     CRON = "cron"
+    ONESHOT = "one-shot"
+    KANBAN = "kanban"
     AGENT = "sub-agents"
     ARCHIVED = "archived"
+    HIDDEN = "hidden by Hermes"
     EMPTY = "empty"
 
 
@@ -60,6 +64,7 @@ class Grouping(Enum):
     DATE = "date"
     SOURCE = "source"
     MODEL = "model"
+    WORKSPACE = "workspace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,10 @@ class View:
     """Which conversations a list shows, and how."""
 
     source: str | None = None
+    workspace: str | None = None
+    """Part of the path of their workspace."""
+    here: str | None = None
+    """Only conversations in this workspace and the folders below it."""
     shown: frozenset[Hidden] = frozenset()
     """What to show that is hidden by default."""
     sort: Sort = Sort.ACTIVITY
@@ -109,6 +118,10 @@ class ListRow:
     pinned: bool = False
     archived: bool = False
     tags: tuple[str, ...] = ()
+    place: Place = field(default_factory=Place)
+    """Where its newest session took place."""
+    unread: bool = False
+    """Whether something was said since Hermes Agent last showed it."""
 
     @property
     def foldable(self) -> bool:
@@ -126,3 +139,5 @@ class Filter:
     include_archived: bool = False
     archived_ids: tuple[str, ...] = ()
     """Sessions archived in the sidecar instead of the database."""
+    workspace: str | None = None
+    """Part of the path of their workspace."""

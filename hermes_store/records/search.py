@@ -187,6 +187,8 @@ class Request:
     offset: int = 0
     after: Cursor | None = None
     """The end of the page of conversations before this one."""
+    here: str | None = None
+    """Search only this workspace and the folders below it."""
     grouped: bool = False
     """Whether the page lists conversations instead of messages."""
     titles: bool = False

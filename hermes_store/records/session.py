@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_store.records.relation_to_parent import Edge
+from hermes_store.records.workspace import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,13 @@ class Session:
     api_call_count: int = 0
     archived: bool = False
     cwd: str | None = None
+    git_repo_root: str | None = None
+    git_branch: str | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where it took place."""
+        return Place(self.cwd, self.git_repo_root, self.git_branch)
 
     @property
     def total_tokens(self) -> int:

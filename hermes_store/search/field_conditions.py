@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -11,10 +10,12 @@ from typing import Any, Protocol
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.search import Diagnostic, Severity
 from hermes_store.records.sources import KNOWN, known_name, of_source, spellings
+from hermes_store.records.sql_patterns import like
+from hermes_store.records.workspace import short_name
 from hermes_store.search import known_values, times
 from hermes_store.search.known_values import listed, quoted
 from hermes_store.search.query_tree import Field
-from hermes_store.sessions import in_use
+from hermes_store.sessions import in_use, workspaces
 
 ROLES = ("user", "assistant", "tool", "system")
 SPOKEN_AS = {"me": "user", "you": "user", "human": "user", "hermes": "assistant", "ai": "assistant"}
@@ -55,11 +56,6 @@ class Unfinished(FieldProblem):
 
 MAX_PATTERN = 5_000
 """Characters; SQLite refuses patterns of more than 50,000 bytes."""
-
-
-def like(text: str) -> str:
-    """Return a LIKE pattern (with ESCAPE '\\') for text that contains `text`."""
-    return "%" + re.sub(r"([\\%_])", r"\\\1", text) + "%"
 
 
 def in_title(text: str) -> Condition:
@@ -170,6 +166,24 @@ def _title(asked: _Asked) -> Condition:
 
 def _id(asked: _Asked) -> Condition:
     return Condition("substr(s.id, 1, ?) = ?", (len(asked.value), asked.value))
+
+
+def _workspace(asked: _Asked) -> Condition:
+    wanted = Condition(*workspaces.matches(asked.tx.caps, "s", asked.value))
+    if known_values.has_session(asked.tx, wanted.sql, wanted.values):
+        return wanted
+    found = dict.fromkeys(short_name(each) for each, _ in workspaces.known(asked.tx).most_common())
+    known = listed("Known workspaces", found)
+    return _nothing(f"No conversation took place in {quoted(asked.value)}.{known}")
+
+
+def _branch(asked: _Asked) -> Condition:
+    if asked.tx.caps.has_session("git_branch"):
+        wanted = Condition("s.git_branch LIKE ? ESCAPE '\\'", (like(asked.value),))
+        if known_values.has_session(asked.tx, wanted.sql, wanted.values):
+            return wanted
+    known = listed("Known branches", (n for n, _ in workspaces.branches(asked.tx).most_common()))
+    return _nothing(f"No conversation was on a branch {quoted(asked.value)}.{known}")
 
 
 def _tag(asked: _Asked) -> Condition:
@@ -303,4 +317,6 @@ _COMPILERS: dict[str, Callable[[_Asked], Condition]] = {
     "has": _has,
     "is": _is,
     "tag": _tag,
+    "workspace": _workspace,
+    "branch": _branch,
 }

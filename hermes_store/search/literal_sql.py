@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hermes_store.search.field_conditions import Condition, like
+from hermes_store.records.sql_patterns import like
+from hermes_store.search.field_conditions import Condition
 
 COLUMNS = ("content", "tool_name", "tool_calls")
 

@@ -27,8 +27,10 @@ FIELDS = {
     "before": "older than: 7d, 2026-01-01, yesterday",
     "on": "that day: today, yesterday, 2026-01-01",
     "has": "has:tools, has:title, has:code, has:url, has:image",
-    "is": "is:live, is:ended, is:archived, is:pinned, is:branch, is:agent",
+    "is": "is:live, is:ended, is:archived, is:pinned, is:branch, is:reset, is:agent",
     "tag": "one of your tags",
+    "workspace": "part of the path of the repository or folder",
+    "branch": "part of the name of the git branch",
     "sort": "sort:newest, sort:oldest or sort:relevance",
 }
 SORTS = ("newest", "oldest", "relevance")

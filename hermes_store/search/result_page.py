@@ -29,13 +29,13 @@ from hermes_store.records.search import (
 from hermes_store.search import query_language, ranking, relaxation
 from hermes_store.search.cancellation import Stop
 from hermes_store.search.candidates import Found
-from hermes_store.search.field_conditions import MarkSource
+from hermes_store.search.field_conditions import Condition, MarkSource
 from hermes_store.search.grouping import Groups
 from hermes_store.search.hits import hits_of
 from hermes_store.search.query_tree import Node, Query
 from hermes_store.search.run_plan import Search
 from hermes_store.search.titles import with_matching_title
-from hermes_store.sessions import lineage
+from hermes_store.sessions import lineage, workspaces
 
 COUNT_UP_TO = 1_000
 RARE = 50
@@ -115,11 +115,13 @@ class _Runner:
         yield result
 
     def _search(self, root: Node | None) -> Search:
+        here = self._request.here
         return Search(
             self._tx,
             root,
             words=self._words,
             marks=self._marks,
+            extra=[] if here is None else [_within(self._tx, here)],
             stop=self._stop,
             oldest_first=self._order is Order.OLDEST,
             now=self._request.now,
@@ -256,3 +258,7 @@ class _Runner:
         except apsw.SQLError:
             return 0  # the word has nothing that can be indexed
         return int(counted)
+
+
+def _within(tx: Transaction, workspace: str) -> Condition:
+    return Condition(*workspaces.is_in(tx.caps, "s", workspace))

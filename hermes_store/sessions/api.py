@@ -10,6 +10,7 @@ from hermes_store.errors import SessionNotFound, TitleError, TitleTaken
 from hermes_store.records.message import Message
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.session import Lineage, Session, TitleAdvice
+from hermes_store.records.workspace import Place
 from hermes_store.sessions import (
     branches,
     compression,
@@ -70,8 +71,13 @@ class Sessions:
         parent_session_id: str | None = None,
         edge: Edge | None = None,
         started_at: float | None = None,
+        place: Place | None = None,
     ) -> Session:
-        """Add a session, or return the one that already has this id."""
+        """Add a session, or return the one that already has this id.
+
+        `place` is where it takes place; see `hermes_store.sessions.workspaces.place_of`.
+        """
+        where = place or Place()
         with self._database.write() as tx:
             session_rows.create(
                 tx,
@@ -84,6 +90,9 @@ class Sessions:
                 parent_session_id=parent_session_id,
                 edge=edge,
                 started_at=started_at,
+                cwd=where.cwd,
+                git_repo_root=where.git_repo_root,
+                git_branch=where.git_branch,
             )
             return session_rows.get(tx, session_id)
 

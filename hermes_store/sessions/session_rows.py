@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from datetime import datetime
 from math import isfinite
 from typing import Any
@@ -21,6 +22,7 @@ from hermes_store.records.message_content import decode_json
 from hermes_store.records.relation_to_parent import MARKERS, Edge
 from hermes_store.records.session import Session
 from hermes_store.records.sources import of_source
+from hermes_store.records.workspace import Place
 
 # The columns of a Session in field order; a database may lack some of them.
 _FIELDS = (
@@ -47,6 +49,8 @@ _FIELDS = (
     "api_call_count",
     "archived",
     "cwd",
+    "git_repo_root",
+    "git_branch",
 )
 _READERS: dict[str, Callable[[Any], Any]] = dict.fromkeys(_FIELDS, stored_values.optional_text) | {
     "id": stored_values.text,
@@ -176,10 +180,14 @@ def create(
     parent_session_id: str | None = None,
     edge: Edge | None = None,
     started_at: float | None = None,
+    cwd: str | None = None,
+    git_repo_root: str | None = None,
+    git_branch: str | None = None,
 ) -> bool:
     """Add a session unless it exists already; return whether it was added.
 
     `edge` tells newer Hermes versions how it relates to its parent, so that they list it correctly.
+    What the database has no column for is not stored.
     """
     if not session_id:
         raise InvalidInput("A session needs an id; create one with new_session_id().")
@@ -212,7 +220,17 @@ def create(
         if parent_session_id is None or exists(tx, parent_session_id):
             raise
         raise SessionNotFound(parent_session_id) from None
+    if added:
+        _set_place(tx, session_id, Place(cwd, git_repo_root, git_branch))
     return added > 0
+
+
+def _set_place(tx: Transaction, session_id: str, place: Place) -> None:
+    given = asdict(place)
+    known = {n: v for n, v in given.items() if v is not None and tx.caps.has_session(n)}
+    if known:
+        changes = ", ".join(f"{name} = ?" for name in known)
+        tx.run(f"UPDATE sessions SET {changes} WHERE id = ?", (*known.values(), session_id))
 
 
 def end(tx: Transaction, session_id: str, reason: str, ended_at: float | None = None) -> None:

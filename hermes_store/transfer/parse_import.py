@@ -12,7 +12,12 @@ from datetime import datetime
 from math import isfinite
 from typing import Any, NamedTuple
 
-from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS, SESSION_COLUMNS, Column
+from hermes_store.engines.sqlite.schema import (
+    MESSAGE_COLUMNS,
+    PLACE_COLUMNS,
+    SESSION_COLUMNS,
+    Column,
+)
 from hermes_store.records.safe_text import clean, one_line, shorten, storable
 
 # Fields of lists and exports that are computed from columns.
@@ -20,7 +25,26 @@ _DERIVED = frozenset({"messages", "last_active", "preview", "_lineage_root_id"})
 _MOMENTS = frozenset({"started_at", "ended_at", "timestamp"})
 _ANY_JSON = frozenset({"content", "tool_calls"})
 _JSON_TEXT = frozenset({"reasoning_details", "codex_reasoning_items", "codex_message_items"})
-_SESSIONS = {column.name: column for column in SESSION_COLUMNS}
+LATER_OF_SESSIONS = {
+    column.name: column
+    for column in (
+        *PLACE_COLUMNS,
+        *(
+            Column(name, "TEXT")
+            for name in (
+                "session_key",
+                "chat_id",
+                "chat_type",
+                "thread_id",
+                "display_name",
+                "origin_json",
+                "profile_name",
+            )
+        ),
+    )
+}
+"""Columns of sessions that not every database has, written where they exist."""
+_SESSIONS = {column.name: column for column in SESSION_COLUMNS} | LATER_OF_SESSIONS
 _MESSAGES = {column.name: column for column in MESSAGE_COLUMNS}
 LATER = {
     column.name: column

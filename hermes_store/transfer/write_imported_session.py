@@ -15,7 +15,13 @@ from hermes_store.records.message_content import MARKER
 from hermes_store.records.transfer import Imported, Kind, Outcome
 from hermes_store.sessions import late_messages, messages, session_rows, titles
 from hermes_store.transfer.export_jsonl import dump
-from hermes_store.transfer.parse_import import Record, Refused, as_json, shown
+from hermes_store.transfer.parse_import import (
+    LATER_OF_SESSIONS,
+    Record,
+    Refused,
+    as_json,
+    shown,
+)
 
 _BY_HAND = frozenset({"id", "source", "parent_session_id", "title"})
 # Taken from the longer of two versions of a session.
@@ -78,6 +84,7 @@ def _add(tx: Transaction, record: Record, keep_message_ids: bool) -> int:
         session_rows.add_usage(tx, record.id, columns)
     columns = columns | _counters(record)
     names = [each.name for each in SESSION_COLUMNS if each.name not in _BY_HAND]
+    names += [name for name in LATER_OF_SESSIONS if tx.caps.has_session(name)]
     _update(tx, record.id, {name: columns[name] for name in names if name in columns})
     _name(tx, record)
     _insert(tx, record.id, record.messages, _kept_ids(tx, record) if keep_message_ids else None)

@@ -20,6 +20,8 @@ VALUES: Mapping[str, Sequence[str]] = {
     "has": ("tools", "title", "code", "url", "image", "reasoning"),
     "is": ("live", "ended", "archived", "pinned", "root", "branch", "reset", "agent", "compressed"),
     "tag": (),
+    "workspace": (),
+    "branch": (),
     "sort": ("newest", "oldest", "relevance"),
 }
 """The fields of the search language with their fixed values."""

@@ -16,6 +16,8 @@ VERSION = 22
 _MORE = {
     "sessions": (
         "cwd TEXT",
+        "git_repo_root TEXT",
+        "git_branch TEXT",
         "rewind_count INTEGER NOT NULL DEFAULT 0",
         "archived INTEGER NOT NULL DEFAULT 0",
         "pinned INTEGER DEFAULT 0",

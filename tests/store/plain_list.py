@@ -20,6 +20,15 @@ NOW = datetime(2026, 3, 15, 0, 30).timestamp()
 STEP = 7 * 3600.0
 IDS = ("a", "ab", "abc", "b", "B", "ca", "c", "é", "e 'x\"")
 GONE = "gone"
+SOURCES = ("cli", "cli", "telegram", "cron", "tool", "subagent", "oneshot", "kanban")
+FOLDERS: tuple[tuple[str | None, str | None], ...] = (
+    (None, None),
+    ("/src/shop-api", "/src/shop-api/tests"),
+    ("/src/web", "/src/web"),
+    ("", "/home/me/notes"),
+    (None, "/work/web"),
+)
+"""Roots of repositories, and folders."""
 TITLES = ("Beta", "beta", "alpha", "Éa", "éb", "_", "Zz", None, None)
 CONFIGS: tuple[dict[str, str] | None, ...] = (
     *(None,) * 4,
@@ -48,6 +57,12 @@ class Member:
     said: tuple[float, ...] = ()
     filed: str | None = None
     """The column of a newer file that hides it: archived or hidden."""
+    root: str | None = None
+    folder: str | None = None
+
+    @property
+    def workspace(self) -> str | None:
+        return self.root or self.folder or None
 
     @property
     def last(self) -> float:
@@ -70,6 +85,8 @@ def write(con: apsw.Connection, family: Iterable[Member], *, newer: bool = False
             "model": each.model,
             "message_count": each.count,
         }
+        if each.workspace:
+            row |= {"git_repo_root": each.root, "cwd": each.folder}
         if newer:
             row |= {"archived": each.filed == "archived", "hidden": each.filed == "hidden"}
         con.execute(
@@ -97,7 +114,7 @@ def families(draw: st.DrawFn) -> list[Member]:
     return [
         Member(
             id=each,
-            source=draw(st.sampled_from(("cli", "cli", "telegram", "cron", "tool", "subagent"))),
+            source=draw(st.sampled_from(SOURCES)),
             parent=draw(st.none() | st.sampled_from((*ids, *ids[:2], GONE))),
             started=draw(moments),
             ended=draw(st.none() | moments),
@@ -108,14 +125,19 @@ def families(draw: st.DrawFn) -> list[Member]:
             count=draw(st.none() | st.integers(0, 3)),
             said=tuple(draw(st.lists(moments, max_size=2))),
             filed=draw(st.sampled_from((None, None, None, "archived", "hidden"))),
+            root=root,
+            folder=folder,
         )
         for each, title in zip(ids, titles, strict=False)
+        for root, folder in [draw(st.sampled_from(FOLDERS))]
     ]
 
 
 views = st.builds(
     View,
-    source=st.sampled_from((None, None, "cli", "cron", "tool", "subagent", "sms")),
+    source=st.sampled_from((None, None, "cli", "cron", "tool", "oneshot", "subagent", "sms")),
+    workspace=st.none() | st.sampled_from(("shop", "PI", "/src", "elsewhere")),
+    here=st.none() | st.sampled_from(("/src/shop-api", "/src", "/home/me")),
     shown=st.frozensets(st.sampled_from(Hidden)),
     sort=st.sampled_from(Sort),
     group=st.sampled_from(Grouping),
@@ -197,23 +219,43 @@ class PlainList:
         """Return what hides a session unless it is asked for."""
         if self.edges[each.id] == "agent" or each.source in ("tool", "subagent"):
             return Hidden.AGENT
-        if each.source == "cron":
-            return Hidden.CRON
-        if each.filed is not None or each.id in self.archived:
+        by_source = {"cron": Hidden.CRON, "oneshot": Hidden.ONESHOT, "kanban": Hidden.KANBAN}
+        if each.source in by_source:
+            return by_source[each.source]
+        if each.filed == "archived" or each.id in self.archived:
             return Hidden.ARCHIVED
+        if each.filed == "hidden":
+            return Hidden.HIDDEN
         return None if each.said else Hidden.EMPTY
 
     def _shows(self, view: View, each: Member) -> bool:
-        asked = {"cron": Hidden.CRON, "tool": Hidden.AGENT, "subagent": Hidden.AGENT}
+        asked = {
+            "cron": Hidden.CRON,
+            "oneshot": Hidden.ONESHOT,
+            "kanban": Hidden.KANBAN,
+            "tool": Hidden.AGENT,
+            "subagent": Hidden.AGENT,
+        }
         shown = {None, *view.shown, asked.get(view.source or "")}
-        return self.hidden(each) in shown and view.source in (None, each.source)
+        return self.hidden(each) in shown and self.is_in(view, each)
+
+    def is_in(self, view: View, start: Member) -> bool:
+        """Return whether a conversation is of the source and the workspace of a view."""
+        if view.source not in (None, start.source):
+            return False
+        chain = self.chains.get(start.id, [start])
+        if view.workspace is not None and not any(
+            view.workspace.lower() in (each.workspace or "").lower() for each in chain
+        ):
+            return False
+        return view.here is None or any(_within(each, view.here) for each in chain)
 
     def hidden_counts(self, view: View) -> dict[Hidden, int]:
         """Return how many sessions are left out, by the reason."""
         counts: dict[Hidden, int] = {}
         for each in self.starts():
             reason = self.hidden(each)
-            if reason and view.source in (None, each.source) and not self._shows(view, each):
+            if reason and self.is_in(view, each) and not self._shows(view, each):
                 counts[reason] = counts.get(reason, 0) + 1
         return counts
 
@@ -223,6 +265,20 @@ class PlainList:
         newest = max(others, key=lambda each: (each.started, each.id), default=start)
         title = newest.title or start.title
         return title is None, _ascii_lower(title or "")
+
+    def _newest(self, start: Member) -> Member:
+        others = [each for each in self.chains[start.id] if each is not start]
+        return max(others, key=lambda each: (each.started, each.id), default=start)
+
+    def _workspace(self, start: Member, found: list[Member]) -> str:
+        """Return the heading of a conversation's workspace."""
+        names = {each.id: self._newest(each).workspace or each.workspace for each in found}
+        named = [path.rsplit("/", 1)[-1] for path in {name for name in names.values() if name}]
+        path = names[start.id]
+        if path is None:
+            return "no workspace"
+        short = path.rsplit("/", 1)[-1]
+        return short if named.count(short) < 2 else "/".join(path.split("/")[-2:])
 
     def entries(self, view: View, now: float = NOW) -> list[Entry]:
         """Return the list itself."""
@@ -241,6 +297,7 @@ class PlainList:
             return [each.id for each in found]
         moment = (lambda each: each.started) if view.sort is Sort.STARTED else self.last
         labels: dict[Grouping, Callable[[Member], str]] = {
+            Grouping.WORKSPACE: lambda each: self._workspace(each, found),
             Grouping.DATE: lambda each: heading(now, moment(each)),
             Grouping.SOURCE: lambda each: describe(each.source).label,
             Grouping.MODEL: lambda each: each.model or "no model",
@@ -252,6 +309,12 @@ class PlainList:
         for text, ids in groups.items():
             result += [Heading(text, len(ids)), *ids]
         return result
+
+
+def _within(each: Member, folder: str) -> bool:
+    if each.root:
+        return each.root == folder
+    return each.folder is not None and (each.folder + "/").startswith(folder + "/")
 
 
 def _ascii_lower(text: str) -> str:

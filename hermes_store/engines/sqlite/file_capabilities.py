@@ -12,7 +12,7 @@ import apsw
 
 from hermes_store.engines.base import Capabilities, FullText
 from hermes_store.engines.sqlite import fulltext, session_activity_table
-from hermes_store.engines.sqlite.schema import COLUMNS, SCHEMA_VERSION
+from hermes_store.engines.sqlite.schema import COLUMNS, PLACE_COLUMNS, SCHEMA_VERSION
 from hermes_store.engines.sqlite.schema_reader import columns, stored
 from hermes_store.records.stored_values import number
 
@@ -63,7 +63,8 @@ def version(con: apsw.Connection) -> int:
 
 
 def _has_newer_columns(con: apsw.Connection, table: str) -> bool:
-    return not {each.name for each in COLUMNS[table]}.issuperset(columns(con, table))
+    known = {each.name for each in (*COLUMNS[table], *PLACE_COLUMNS)}
+    return not known.issuperset(columns(con, table))
 
 
 def _unindexed(con: apsw.Connection) -> tuple[int, int] | None:

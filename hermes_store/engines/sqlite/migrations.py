@@ -67,6 +67,8 @@ def bring_up_to_date(write: Write, path: Path, progress: Progress | None) -> Non
 def _create(con: apsw.Connection) -> None:
     for sql in (*schema.STATEMENTS, schema.TITLE_INDEX):
         con.execute(sql)
+    for column in schema.PLACE_COLUMNS:
+        con.execute(f'ALTER TABLE sessions ADD COLUMN "{column.name}" {column.declaration}')
     fulltext.create(con)
     session_activity_table.create(con)
     _set_version(con, schema.SCHEMA_VERSION)

@@ -72,6 +72,17 @@ MESSAGE_COLUMNS = (
 
 COLUMNS = {"sessions": SESSION_COLUMNS, "messages": MESSAGE_COLUMNS}
 
+PLACE_COLUMNS = (
+    Column("cwd", "TEXT"),
+    Column("git_repo_root", "TEXT"),
+    Column("git_branch", "TEXT"),
+)
+"""Columns of newer versions that files of this store have from the beginning.
+
+They are added like those versions add the columns that an older file lacks, so that an upgrade
+finds them in place. A file that someone else made is left without them.
+"""
+
 _FOREIGN_KEYS = {"sessions": ["FOREIGN KEY (parent_session_id) REFERENCES sessions(id)"]}
 
 

@@ -85,7 +85,7 @@ def check(tx: Transaction, plain: PlainList, view: View) -> None:
     assert hidden == plain.hidden_counts(view)
     every = list(browsing.entries(tx, replace(view, limit=None), archived=plain.archived, now=NOW))
     listed = [entry for entry in every if isinstance(entry, str)]
-    starts = [each for each in plain.starts() if view.source in (None, each.source)]
+    starts = [each for each in plain.starts() if plain.is_in(view, each)]
     assert len(listed) + sum(hidden.values()) == len(starts)
     assert sum(entry.count for entry in every if isinstance(entry, Heading)) == (
         0 if view.group is Grouping.NONE else len(listed)
@@ -288,6 +288,8 @@ KINDS = {
     Hidden.CRON: ["job"],
     Hidden.ARCHIVED: ["filed"],
     Hidden.EMPTY: ["silent"],
+    Hidden.ONESHOT: ["once"],
+    Hidden.KANBAN: ["card"],
 }
 
 
@@ -301,12 +303,14 @@ def mixed(db: SessionDB) -> SessionDB:
     add(db, "job", "x", source="cron", at=LONG_AGO + 4)
     add(db, "filed", "x", at=LONG_AGO + 5)
     add(db, "silent", at=LONG_AGO + 6)
+    add(db, "once", "x", source="oneshot", at=LONG_AGO + 6.2)
+    add(db, "card", "x", source="kanban", at=LONG_AGO + 6.4)
     add(db, "far", "x", source="telegram", at=LONG_AGO + 7)
     db.store.marks.archive("filed")
     return db
 
 
-@pytest.mark.parametrize("kind", Hidden)
+@pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_is_hidden_and_shown_when_asked_for(mixed: SessionDB, kind: Hidden) -> None:
     counts = {each: len(names) for each, names in KINDS.items()}
     assert ids(mixed.store) == ["far", "root"]
@@ -331,6 +335,7 @@ def test_all_of_it_can_be_shown(mixed: SessionDB) -> None:
         ("cron", ["job"]),
         ("tool", ["tool"]),
         ("subagent", ["own helper"]),
+        ("oneshot", ["once"]),
         ("sms", []),
     ],
 )
@@ -365,7 +370,7 @@ def test_columns_and_marks_both_hide_in_a_newer_file(path: Path) -> None:
     program.close()
     with SessionDB(path) as db:
         assert ids(db.store) == db.store.lists.first_guess() == ["plain"]
-        assert db.store.lists.hidden_counts(View()) == {Hidden.ARCHIVED: 2}
+        assert db.store.lists.hidden_counts(View()) == {Hidden.ARCHIVED: 1, Hidden.HIDDEN: 1}
         assert set(ids(db.store, View(shown=ALL))) == {"plain", "filed", "unseen"}
         assert row(db.store, "filed").archived
         db.store.marks.archive("plain")

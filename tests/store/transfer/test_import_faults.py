@@ -77,7 +77,7 @@ def test_unknown_keys_are_named_once(db: SessionDB, write: Write) -> None:
     report = db.store.transfer.import_file(
         write(*(session(each, spoken, cwd="/", last_active=1, **{"e\x1b": 1}) for each in "abc"))
     )
-    assert report.unknown_keys == ("cwd", "e␛", "messages.mood")
+    assert report.unknown_keys == ("e␛", "messages.mood")
     assert report.count(Outcome.ADDED) == 3
 
 

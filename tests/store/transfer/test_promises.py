@@ -49,7 +49,7 @@ MESSAGE = {
     "codex_reasoning_items": json.dumps([{"summary": [{"text": SECRETS}]}]),
     "codex_message_items": json.dumps([{"content": [{"text": SECRETS}]}]),
 }
-NEWER = ("display_name", "session_key", "origin_json", "cwd")
+NEWER = ("display_name", "session_key", "origin_json")
 
 
 @pytest.fixture
