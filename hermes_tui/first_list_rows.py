@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hermes_store.records.listing import Entry, ListRow, View
+from hermes_store.records.workspace import Place
 from hermes_store.store import Store
 
 log = logging.getLogger("hermes_tui.first_page")
@@ -44,8 +45,11 @@ def read_head(store: Store, view: View, now: float) -> Head:
 class FirstPage:
     """Opens a database and reads its first rows in its own thread."""
 
-    def __init__(self, database: Path, view: View, now: float) -> None:
-        self._database, self._view, self._now = database, view, now
+    def __init__(self, database: Path, view: View, now: float, place: Place | None = None) -> None:
+        """With a `place`, show only its workspace, if any conversation took place there."""
+        self._database, self._now = database, now
+        self._place = place
+        self.view = view
         self.store: Store | None = None
         self.head: Head | None = None
         self._thread = threading.Thread(target=self._read, name="hermes-first-page", daemon=True)
@@ -56,7 +60,9 @@ class FirstPage:
             return
         try:
             store = Store(self._database, read_only=True)
-            self.head = read_head(store, self._view, self._now)
+            if self._place is not None:
+                self.view = replace(self.view, here=store.lists.workspace_here(self._place))
+            self.head = read_head(store, self.view, self._now)
             self.store = store
         # Nothing is kept from anyone: the screen asks again and shows what went wrong.
         except Exception as error:

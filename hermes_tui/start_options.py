@@ -9,6 +9,7 @@ from typing import Any
 
 from hermes_store.records.listing import View
 from hermes_store.records.recap import Limits
+from hermes_store.records.workspace import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class Opening:
     """Starts the built-in chat for a session; None where it is not available."""
     is_taken_over: Callable[[], bool] = lambda: False
     """Whether another program resumes sessions instead; called late because finding it is slow."""
+    place: Place | None = None
+    """The folder whose workspace is shown alone at first, if it is one."""
     chat_first: bool = False
     """Whether to start in the chat, with the session of `state`."""
 

@@ -60,12 +60,26 @@ class Lists:
         hidden = self._marks.archived(tx)
         return replace(chosen, archived_ids=(*chosen.archived_ids, *hidden)) if hidden else chosen
 
-    def recent_ids(self, source: str | None = None, *, limit: int = -1) -> list[str]:
-        """Return ids of every kind of session, the most recently active first; -1 is no limit."""
+    def recent_ids(
+        self,
+        source: str | None = None,
+        *,
+        limit: int = -1,
+        workspace: str | None = None,
+        here: str | None = None,
+    ) -> list[str]:
+        """Return ids of every kind of session, the most recently active first; -1 is no limit.
+
+        With a `workspace`, only those with this in the path of their workspace; with `here`, only
+        those of this workspace.
+        """
         with self._database.read() as tx:
-            if limit < 0:
-                return recent_sessions.recent_ids(tx, source)
-            return [row["id"] for row in recent_sessions.recent(tx, source, limit=limit)]
+            if limit >= 0 and workspace is None and here is None:
+                return [row["id"] for row in recent_sessions.recent(tx, source, limit=limit)]
+            scope = [workspaces.matches(tx.caps, "s", workspace)] if workspace is not None else []
+            scope += [workspaces.is_in(tx.caps, "s", here)] if here is not None else []
+            found = recent_sessions.recent_ids(tx, source, scope)
+            return found if limit < 0 else found[:limit]
 
     def workspaces(self) -> dict[str, int]:
         """Return the keys of all workspaces with their numbers of sessions, most used first."""

@@ -243,14 +243,22 @@ def _recent(tx: Transaction, origin: str, values: Sequence[Any]) -> list[dict[st
     return [session_rows.mended(row) | {"last_active": moment(row["last_active"])} for row in found]
 
 
-def recent_ids(tx: Transaction, source: str | None = None) -> list[str]:
+Scope = Sequence[tuple[str, tuple[str, ...]]]
+"""Conditions on a session `s`, with their values."""
+
+
+def recent_ids(tx: Transaction, source: str | None = None, scope: Scope = ()) -> list[str]:
     """Return the ids of sessions of every kind, the most recently active first."""
-    return [text(session_id) for session_id in _by_own_activity(tx, source)]
+    return [text(session_id) for session_id in _by_own_activity(tx, source, scope=scope)]
 
 
-def _by_own_activity(tx: Transaction, source: str | None, reach: int = NO_LIMIT) -> Iterator[Any]:
+def _by_own_activity(
+    tx: Transaction, source: str | None, reach: int = NO_LIMIT, scope: Scope = ()
+) -> Iterator[Any]:
     where, names = of_source("a.source", source)
-    listing = Listing("a.last_active", ("s.started_at", "s.id"), where, names, source)
+    where = " AND ".join([where, *(condition for condition, _ in scope)])
+    values = [*names, *(value for _, found in scope for value in found)]
+    listing = Listing("a.last_active", ("s.started_at", "s.id"), where, values, source)
     rows = activity_order.first_rows(tx, "s.id, a.last_active", listing, reach)
     return (session_id for session_id, _ in rows)
 

@@ -114,10 +114,20 @@ class BrowseConfig:
         choices=("activity", "start", "messages", "title"),
     )
     group: str = setting(
-        "none", "How the list is grouped.", choices=("none", "date", "source", "model")
+        "none",
+        "How the list is grouped.",
+        choices=("none", "date", "source", "model", "workspace"),
+    )
+    scope: str = setting(
+        "here",
+        "'here' shows only the workspace in which the browser is opened, if it has conversations; "
+        "'all' shows all workspaces.",
+        choices=("here", "all"),
     )
     show: tuple[str, ...] = setting(
-        (), "What to show that is hidden by default: cron, sub-agents, archived, empty."
+        (),
+        "What to show that is hidden by default: cron, one-shot, kanban, sub-agents, archived, "
+        "hidden by Hermes, empty.",
     )
     mouse: bool = setting(True, "Enable the mouse; turn it off to let the terminal select text.")
     keys: Mapping[str, str] = setting(

@@ -187,6 +187,8 @@ class Request:
     offset: int = 0
     after: Cursor | None = None
     """The end of the page of conversations before this one."""
+    workspace: str | None = None
+    """Search only workspaces with this in their path."""
     here: str | None = None
     """Search only this workspace and the folders below it."""
     grouped: bool = False

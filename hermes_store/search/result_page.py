@@ -115,13 +115,12 @@ class _Runner:
         yield result
 
     def _search(self, root: Node | None) -> Search:
-        here = self._request.here
         return Search(
             self._tx,
             root,
             words=self._words,
             marks=self._marks,
-            extra=[] if here is None else [_within(self._tx, here)],
+            extra=_scope(self._tx, self._request),
             stop=self._stop,
             oldest_first=self._order is Order.OLDEST,
             now=self._request.now,
@@ -260,5 +259,11 @@ class _Runner:
         return int(counted)
 
 
-def _within(tx: Transaction, workspace: str) -> Condition:
-    return Condition(*workspaces.is_in(tx.caps, "s", workspace))
+def _scope(tx: Transaction, request: Request) -> list[Condition]:
+    """Return the conditions for the workspace in which to search."""
+    found = []
+    if request.workspace is not None:
+        found.append(Condition(*workspaces.matches(tx.caps, "s", request.workspace)))
+    if request.here is not None:
+        found.append(Condition(*workspaces.is_in(tx.caps, "s", request.here)))
+    return found

@@ -16,6 +16,7 @@ from hermes_store.errors import DatabaseMissing, StoreError
 from hermes_store.records.listing import Entry, Grouping, Hidden, ListRow, Sort, View
 from hermes_store.records.safe_text import clean
 from hermes_store.records.session import Lineage
+from hermes_store.records.workspace import short_name
 from hermes_store.store import Store
 from hermes_tui.actions import Scope, bindings
 from hermes_tui.browse.search_pane import Found
@@ -87,6 +88,8 @@ class ListPane(Vertical):
         self._unfinished: str | None = None
         """How far a search has come that is still going on."""
         self._clock, self._demo = opening.clock, opening.demo
+        self._here = opening.view.here
+        """The workspace in which the browser was opened."""
         self._wanted = opening.state.session_id
         """The session to move the cursor to once it is in the list."""
         self._head = head
@@ -113,6 +116,7 @@ class ListPane(Vertical):
             search=found,
             demo=self._demo,
             read_only=self.access.read_only,
+            here=self.view.here,
         )
 
     # -- loading ---------------------------------------------------------------------------
@@ -244,6 +248,7 @@ class ListPane(Vertical):
         self.sessions.now = self._clock()
         if self._searching:
             return
+        self.sessions.placed = self.view.group is not Grouping.WORKSPACE and self.view.here is None
         self.sessions.show_entries(self._entries, rows, to_top=to_top)
         if self._wanted is not None and self.sessions.go_to(self._wanted):
             self._wanted = None
@@ -287,6 +292,7 @@ class ListPane(Vertical):
     def _show_title(self) -> None:
         order = "" if self.view.sort is Sort.ACTIVITY else f" by {self.view.sort.value}"
         source = f" · {self.view.source}" if self.view.source else ""
+        source += f" · {self.view.workspace}" if self.view.workspace else ""
         text = "Results" if self._searching else f"Sessions{order}{source}"
         self.border_title = Content(clean(text))
 
@@ -296,7 +302,9 @@ class ListPane(Vertical):
         self.empty.display = vacant
         self.sessions.display = not vacant
         if vacant and self._searching and self.missing is None:
-            self.empty.update(empty_list.nothing_found(self.not_searched, self._unfinished))
+            self.empty.update(
+                empty_list.nothing_found(self.not_searched, self._unfinished, self.view.here)
+            )
         elif vacant:
             database = self.access.database
             self.empty.update(
@@ -324,9 +332,19 @@ class ListPane(Vertical):
         said = f"Grouped by {chosen.value}." if chosen is not Grouping.NONE else "Not grouped."
         self._set_view(replace(self.view, group=chosen), said)
 
+    def toggle_scope(self) -> bool:
+        """Show this workspace only, or all; return False if there is none here."""
+        if self._here is None:
+            self.post_message(Notice("No conversation took place in this folder yet."))
+            return False
+        here = self._here if self.view.here is None else None
+        said = "all workspaces" if here is None else f"only {short_name(here)}"
+        self._set_view(replace(self.view, here=here), f"Showing {said}.")
+        return True
+
     def action_hidden(self) -> None:
         if self.view.shown:
-            said = "Hiding scheduled jobs, sub-agents, archived and empty conversations."
+            said = "Hiding scheduled jobs, sub-agents, and what is archived, hidden or empty."
             self._set_view(replace(self.view, shown=frozenset()), said)
         else:
             view = replace(self.view, shown=frozenset(Hidden))

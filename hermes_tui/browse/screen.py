@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -88,6 +88,7 @@ class BrowseScreen(Screen[Choice]):
         Threads that read at the same time would double the time to the first frame.
         """
         self.search.field.focus()
+        self.search.here = self.list.view.here
         if self.opening.state.query:
             self.search.text = self.opening.state.query
             self.list.searching()
@@ -149,7 +150,9 @@ class BrowseScreen(Screen[Choice]):
     def show_header(self) -> None:
         """Update the header."""
         found = self.search.figures() if self.search.is_searching else None
-        self.header.update(browser_header.content(self.list.header(found), self.size.width))
+        key = actions.key_for("scope", self._keys)
+        header = replace(self.list.header(found), scope_key=key)
+        self.header.update(browser_header.content(header, self.size.width))
 
     @on(SessionList.SelectionChanged)
     def _selection_changed(self, event: SessionList.SelectionChanged) -> None:
@@ -293,6 +296,12 @@ class BrowseScreen(Screen[Choice]):
 
     def action_next_tab(self) -> None:
         self.reading.next_tab()
+
+    def action_scope(self) -> None:
+        """Show and search this workspace only, or all."""
+        if self.list.toggle_scope():
+            self.search.here = self.list.view.here
+            self.search.search_again()
 
     def action_everything(self) -> None:
         self.reading.toggle_everything()

@@ -17,6 +17,7 @@ from hermes_store.errors import StoreError
 from hermes_store.records.listing import ListRow
 from hermes_store.records.safe_text import clean
 from hermes_store.records.search import Hit, Order, Request, SearchResult
+from hermes_store.records.workspace import short_name
 from hermes_store.store import Store
 from hermes_tui.browse.search_field import Known, SearchField
 from hermes_tui.presentation import search_results
@@ -96,6 +97,8 @@ class SearchPane(Vertical):
         super().__init__(id="search")
         self.access = access
         self.found: Found | None = None
+        self.here: str | None = None
+        """The only workspace to search."""
         self._clock = clock
         self._order: Order | None = None
         self._before: Found | None = None
@@ -184,6 +187,7 @@ class SearchPane(Vertical):
     ) -> None:
         """Search, canceling a search that is still running; with `before`, for the next page."""
         text, wanted, now = self.text, order or self._order, self._clock()
+        here = self.here
         self._searched_at = time.monotonic()
         self._before = before
         after = before.result.next if before is not None else None
@@ -194,6 +198,7 @@ class SearchPane(Vertical):
                 order=wanted,
                 limit=limit,
                 after=after,
+                here=here,
                 grouped=True,
                 typing=True,
                 cancelled=stopped,
@@ -313,7 +318,10 @@ def _list_words(store: Store, stopped: Stopped) -> None:
 def _values(store: Store) -> Known:
     models = dict.fromkeys(usage.model for usage in store.upkeep.usage_by_model())
     tags = (name for name, _ in store.marks.tags())
+    workspaces = dict.fromkeys(short_name(each) for each in store.lists.workspaces())
     return {
+        "workspace": tuple(filter(_can_be_typed, workspaces)),
+        "branch": tuple(filter(_can_be_typed, store.lists.branches())),
         "model": tuple(filter(_can_be_typed, models)),
         "tag": tuple(filter(_can_be_typed, tags)),
     }

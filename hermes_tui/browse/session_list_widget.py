@@ -72,6 +72,9 @@ class SessionList(VirtualList):
         self._snippets: Mapping[str, Snippet] = {}
         self._spans: Spans | None = None
         self._asked: set[str] = set()
+        self.placed = True
+        """Whether rows say in which workspace they took place, if any is known."""
+        self._any_place = False
 
     # -- content ---------------------------------------------------------------------------
 
@@ -125,6 +128,7 @@ class SessionList(VirtualList):
     def _remember(self, read: Iterable[ListRow]) -> None:
         for row in read:
             self._rows[row.id] = row
+            self._any_place = self._any_place or row.place.workspace is not None
 
     def forget_rows(self) -> None:
         """Request the visible rows again; the old ones stay until the new ones arrive."""
@@ -265,5 +269,6 @@ class SessionList(VirtualList):
             selected=item in self.selected,
             unfolded=item in self._below,
             spans=self._spans,
+            placed=self.placed and self._any_place,
         )
         return rows.session_line(row, width, state)

@@ -28,6 +28,7 @@ PLAIN_LIMIT = 20
 
 def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", help="show only this source, such as telegram")
+    workspace_option.add(parser, "show")
     parser.add_argument(
         "--limit", type=int, default=0, metavar="N", help="show only the newest N (default: all)"
     )
@@ -106,7 +107,7 @@ def _resume(choice: Choice, context: Context) -> str:
     """Hand the terminal to the program that resumes a session; return why that failed."""
     from hermes_tui.cli import resume
 
-    options = argparse.Namespace(print=False)
+    options = argparse.Namespace(print=False, in_dir=None, no_restore_cwd=False)
     try:
         resume.resume(resume.Wish(choice.session_id, options, ()), context)
     except StoreError as error:

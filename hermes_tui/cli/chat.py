@@ -125,7 +125,13 @@ def _screen(
     from hermes_tui.start_options import State
 
     options = argparse.Namespace(
-        source=None, limit=0, read_only=False, print_id=False, query="", demo=demo
+        source=None,
+        workspace=None,
+        limit=0,
+        read_only=False,
+        print_id=False,
+        query="",
+        demo=demo,
     )
     wanted = replace(
         open_screen.opening_for(options, context, config),

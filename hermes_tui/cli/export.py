@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hermes_store.errors import NotFound
 from hermes_store.records.sources import known_name
+from hermes_tui.cli.common import workspace_option
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import complain
 from hermes_tui.cli.common.progress import ProgressLine
@@ -20,6 +21,7 @@ _BY_ENDING = {".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm
 def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="file to write; - for standard output")
     parser.add_argument("--source", help="export only this source, such as telegram")
+    workspace_option.add(parser, "export")
     parser.add_argument(
         "--session-id", action="append", metavar="SESSION", help="only this session; repeatable"
     )
@@ -69,9 +71,11 @@ def _export(options: argparse.Namespace, context: Context) -> int:
         ids: list[str] | None = None
         if options.session_id:
             ids = [store.sessions.find(each).id for each in options.session_id]
-        elif options.source:
+        elif options.source or options.workspace:
             name = known_name(options.source)
-            ids = store.lists.recent_ids(name)
+            ids = store.lists.recent_ids(name, workspace=options.workspace)
+            if not ids and options.workspace:
+                raise NotFound(f"There are no sessions in a workspace '{options.workspace}'.")
             if not ids:
                 raise NotFound(f"There are no sessions from the source '{options.source}'.")
         if options.file == "-":

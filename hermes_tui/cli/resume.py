@@ -7,19 +7,23 @@ quotes. `resume.command` or the installed Hermes Agent continues the session.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hermes_store.config import paths
 from hermes_store.config.settings import Config
 from hermes_store.errors import DatabaseMissing, InvalidInput, NotFound
 from hermes_store.records.recap import Recap
 from hermes_store.records.session import Session
+from hermes_store.sessions.workspaces import place_of
 from hermes_store.store import Store
 from hermes_tui.cli import chat
 from hermes_tui.cli.common import context as surroundings
 from hermes_tui.cli.common import hermes_agent as neighbour
+from hermes_tui.cli.common import last_list
 from hermes_tui.cli.common.builtin_chat import uses_builtin
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.open_screen import limits
@@ -28,6 +32,13 @@ from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import plural
 
 BUILTIN = "--builtin"
+KEEP_FOLDER, IN = "--no-restore-cwd", "--in"
+LATEST = "latest"
+"""The name that means the last session; one with this title is found with -c."""
+MOST_DIGITS = 3
+"""A longer number is the beginning of an id, not a place in a list."""
+KEEPS_FOLDER_SINCE = 22
+"""The schema version of the first agent that goes to a session's folder itself."""
 CONTINUE, RESUME = ("-c", "--continue"), ("-r", "--resume")
 _OWN_WITH_VALUE = ("--home", "--profile", "--db")
 
@@ -41,6 +52,8 @@ class Wish:
     options: argparse.Namespace
     rest: tuple[str, ...]
     """Arguments for the program that continues the session."""
+    number: int | None = None
+    """Its number in the last list, if the name is one."""
 
 
 def is_meant(arguments: Sequence[str]) -> bool:
@@ -60,7 +73,9 @@ def _flag(argument: str) -> str | None:
 
 def parse(arguments: Sequence[str]) -> Wish:
     """Parse a command line that resumes a session."""
-    options = argparse.Namespace(home=None, profile=None, db=None, print=False)
+    options = argparse.Namespace(
+        home=None, profile=None, db=None, print=False, in_dir=None, no_restore_cwd=False
+    )
     words: list[str] = []
     rest: list[str] = []
     left = [argument for argument in arguments if argument != "chat"]
@@ -72,6 +87,12 @@ def parse(arguments: Sequence[str]) -> Wish:
             words += argument.split("=", 1)[1:]
         elif argument == "--print":
             options.print, naming = True, False
+        elif argument == KEEP_FOLDER:
+            options.no_restore_cwd, naming = True, False
+        elif argument == IN and left:
+            options.in_dir, naming = Path(left.pop(0)), False
+        elif argument.startswith(f"{IN}="):
+            options.in_dir, naming = Path(argument.removeprefix(f"{IN}=")), False
         elif argument in _OWN_WITH_VALUE and left:
             value = left.pop(0)
             setattr(options, argument[2:], value if argument == "--profile" else Path(value))
@@ -82,7 +103,12 @@ def parse(arguments: Sequence[str]) -> Wish:
             rest.append(argument)
             naming = False
     name = " ".join(words).strip() or None
-    if name is None and any(_flag(argument) in RESUME for argument in arguments):
+    resumed = any(_flag(argument) in RESUME for argument in arguments)
+    if resumed and name is not None and name.lower() == LATEST:
+        return Wish(None, options, tuple(rest))
+    if resumed and name is not None and name.isdecimal() and len(name) <= MOST_DIGITS:
+        return Wish(name, options, tuple(rest), int(name))
+    if name is None and resumed:
         raise InvalidInput("-r needs a session: its id, id prefix or title.")
     return Wish(name, options, tuple(rest))
 
@@ -95,31 +121,69 @@ def run(arguments: Sequence[str]) -> int:
 def resume(wish: Wish, context: Context) -> int:
     """Show the recap and hand over; with --print, only show the recap."""
     config = context.config()
+    if wish.options.in_dir is not None:
+        _enter(paths.expanded(wish.options.in_dir))
     try:
         with context.store() as store:
-            session = _find(store, wish.name)
+            session = _find(store, context, wish)
             if session is None:
                 return 1
             recap = store.transcripts.recap(session.id, limits(config))
+            agent_moves = store.capabilities().version >= KEEPS_FOLDER_SINCE
     except DatabaseMissing as error:
         complain(str(error))
         return 1
     if wish.options.print:
         _show(context, config, session, recap, "Session")
         return 0
+    stays = wish.options.no_restore_cwd or wish.options.in_dir is not None
     if uses_builtin(config) or BUILTIN in wish.rest:
+        _go_back(context, session, stays=stays)
         return chat.go_on(context, config, session.id)
     command = successor(config, session.id)
+    if stays and agent_moves and not config.resume.command:
+        command.append(KEEP_FOLDER)
+    _go_back(context, session, stays=stays)
     with context.store(read_only=False) as store:
         store.sessions.reopen(session.id)
     _show(context, config, session, recap, "↻ Resumed session")
     return neighbour.hand_over([*command, *wish.rest])
 
 
-def _find(store: Store, name: str | None) -> Session | None:
-    if name is not None:
-        return store.sessions.find_to_resume(name)
-    last = store.lists.recent_ids("cli", limit=1)
+def _enter(folder: Path) -> None:
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        raise InvalidInput(f"Cannot go to {folder}: {error.strerror}.") from None
+
+
+def _go_back(context: Context, session: Session, *, stays: bool) -> None:
+    """Go to the folder in which a session took place, unless the user wants to stay."""
+    folder = (session.cwd or "").strip()
+    if stays or not folder:
+        return
+    try:
+        here = Path.cwd()
+    except OSError:
+        here = None
+    if here is not None and os.path.realpath(folder) == os.path.realpath(here):
+        return
+    try:
+        os.chdir(folder)
+    except (OSError, ValueError):
+        complain(f"The folder of this session is gone: {plain(folder)}. Staying in {here}.")
+        return
+    context.printer.line(f"↪ {plain(folder)}")
+
+
+def _find(store: Store, context: Context, wish: Wish) -> Session | None:
+    if wish.number is not None:
+        listed = last_list.session_at(context.database, wish.number)
+        if listed is not None:
+            return store.sessions.find_to_resume(listed)
+    if wish.name is not None:
+        return store.sessions.find_to_resume(wish.name)
+    last = _last_here(store) or store.lists.recent_ids("cli", limit=1)
     if not last:
         complain(
             "There is no terminal session to continue. "
@@ -127,6 +191,15 @@ def _find(store: Store, name: str | None) -> Session | None:
         )
         return None
     return store.sessions.find_to_resume(last[0])
+
+
+def _last_here(store: Store) -> list[str]:
+    """Return the last terminal session of the workspace that this is."""
+    try:
+        here = store.lists.workspace_here(place_of(Path.cwd()))
+    except OSError:
+        return []
+    return [] if here is None else store.lists.recent_ids("cli", limit=1, here=here)
 
 
 def _show(

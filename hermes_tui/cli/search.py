@@ -23,6 +23,7 @@ NOTHING_FOUND = 1
 def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="+", help="words, phrases and fields; see the examples")
     parser.add_argument("--limit", type=int, default=20, help="number of messages (default: 20)")
+    workspace_option.add(parser, "search")
     parser.add_argument("--sort", choices=[o.value for o in Order], help="order of the results")
     parser.add_argument("--exact", action="store_true", help="do not relax the search")
     parser.add_argument("--seconds", type=float, default=10.0, help="time limit (default: 10)")
@@ -32,7 +33,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
         "  hermes sessions search docker deploy\n"
         "  hermes sessions search '\"exit code\" source:telegram after:7d'\n"
         "  hermes sessions search 'C:\\Users' OR src/main.py\n"
-        "fields: source role model tool title id after before on has is tag sort\n"
+        "fields: source role model tool title id after before on has is tag workspace branch sort\n"
         "exit code: 0 something found, 1 nothing found"
     )
 
@@ -47,6 +48,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
         text,
         order=Order(options.sort) if options.sort else None,
         limit=options.limit,
+        workspace=options.workspace,
         titles=True,
         relax=not options.exact,
         seconds=options.seconds,

@@ -70,7 +70,16 @@ def describe_resuming(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-c", "--continue", metavar="NAME", nargs="?", help="resume the last session, or this one"
     )
-    parser.add_argument("-r", "--resume", metavar="SESSION", help="resume by id, prefix or title")
+    parser.add_argument(
+        "-r",
+        "--resume",
+        metavar="SESSION",
+        help="resume by id, prefix or title, by its number in the last list, or the latest",
+    )
+    parser.add_argument("--in", metavar="DIR", dest="in_dir", help="resume in this folder")
+    parser.add_argument(
+        "--no-restore-cwd", action="store_true", help="stay here, not in the session's folder"
+    )
 
 
 EXAMPLES = """examples:

@@ -10,7 +10,8 @@ from textual.content import Content
 
 from hermes_store.records.listing import Hidden
 from hermes_store.records.safe_text import clean
-from hermes_tui.presentation.fit_text import short_path
+from hermes_store.records.workspace import short_name
+from hermes_tui.presentation.fit_text import plain, short_path
 
 WIDE, WIDEST = 72, 100
 """Columns needed to show the path, and every reason for hiding."""
@@ -30,6 +31,10 @@ class Header:
     """The number of results; None without a search."""
     demo: bool = False
     read_only: bool = False
+    here: str | None = None
+    """The only workspace shown."""
+    scope_key: str = ""
+    """The key that shows all workspaces."""
 
 
 def content(header: Header, width: int) -> Content:
@@ -46,6 +51,10 @@ def content(header: Header, width: int) -> Content:
         parts.append((f" {clean(short_path(header.database))} ", "$foreground-muted"))
     found = header.search if not wide else None
     parts.append(f" {found}" if found is not None else f"  {number} {noun}")
+    if header.here is not None:
+        parts.append((f" in {plain(short_name(header.here))}", "$accent bold"))
+        if header.scope_key and wide:
+            parts.append((f" ({header.scope_key}: all)", "$foreground-muted"))
     if header.selected:
         parts.append((f"  {header.selected:,} selected", "$accent bold"))
     if header.hidden:

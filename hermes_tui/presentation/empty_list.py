@@ -9,15 +9,25 @@ from textual.content import Content
 from hermes_store.errors import DatabaseMissing, StoreError
 from hermes_store.records.listing import View
 from hermes_store.records.safe_text import clean
+from hermes_store.records.workspace import short_name
 from hermes_tui.presentation.fit_text import short_path
 
 
-def nothing_found(error: StoreError | None, unfinished: str | None = None) -> Content:
-    """Return the text for a search without results, one that failed, or one still going on."""
+def nothing_found(
+    error: StoreError | None, unfinished: str | None = None, here: str | None = None
+) -> Content:
+    """Return the text for a search without results, one that failed, or one still going on.
+
+    `here` is the only workspace that was searched.
+    """
     if error is not None:
         return _text("The search failed", clean(str(error)))
     if unfinished is not None:
         return _text("Nothing so far", f"The search is still going on: {unfinished}")
+    if here is not None:
+        return _text(
+            f"No results in {clean(short_name(here))}", "F5 searches all workspaces. Esc clears."
+        )
     return _text(
         "No results", "Try fewer or shorter words. Esc clears the search; F1 explains the syntax."
     )
@@ -29,6 +39,9 @@ def nothing_listed(
     """Return the text for a list without conversations."""
     if error is not None and not isinstance(error, DatabaseMissing):
         return _text("This database cannot be read", clean(str(error)))
+    if view.workspace is not None:
+        title = f"No conversations in a workspace '{clean(view.workspace)}'"
+        return _text(title, "Run without --workspace to see all conversations.")
     if hidden:
         return _text("All conversations are hidden", "Press h in the list to show them.")
     if view.source is not None:

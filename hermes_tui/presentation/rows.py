@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_store.records.listing import Heading, ListRow, Status
 from hermes_store.records.sources import describe
+from hermes_store.records.workspace import short_name
 from hermes_tui.presentation.fit_text import cell_width, fit, fit_title, flat, plain
 from hermes_tui.presentation.numbers import short_number
 from hermes_tui.presentation.styled_line import Line, cut, width_of
@@ -25,6 +26,8 @@ STATUS_SIGNS = {
     Status.ERROR: ("✗", "error"),
     Status.EMPTY: ("·", "empty"),
 }
+PLACED, PLACE_WIDTH = 60, 10
+"""Columns needed to show the workspace, and those it takes."""
 WIDE, MEDIUM = 52, 30
 """Columns needed to show the source, and the message count, of a row."""
 
@@ -40,14 +43,16 @@ class RowState(NamedTuple):
     unfolded: bool = False
     spans: Spans | None = None
     """Finds matches in a title."""
+    placed: bool = False
+    """Whether to say where it took place."""
 
 
 def session_line(row: ListRow, width: int, state: RowState) -> Line:
     """Return a conversation as one line of a list."""
     sign, style = STATUS_SIGNS[row.status]
     fold = ("▾" if state.unfolded else "▸") if row.foldable else " "
-    mark = "✓" if state.selected else "⚑" if row.pinned else " "
-    right = _right_columns(row, width, state.now)
+    mark = "✓" if state.selected else "⚑" if row.pinned else "•" if row.unread else " "
+    right = _right_columns(row, width, state)
     left: Line = [(mark, "mark"), (sign, style), (f" {fold} ", "tree")]
     room = width - width_of(left) - width_of(right)
     return [*left, *_name(row, room, state.spans), *right]
@@ -83,14 +88,21 @@ def _with_matches(text: str, style: str, spans: Spans | None) -> Line:
     return [*pieces, (text[place:], style)]
 
 
-def _right_columns(row: ListRow, width: int, now: float) -> Line:
+def _right_columns(row: ListRow, width: int, state: RowState) -> Line:
+    now = state.now
     count = f"{short_number(row.message_count):>6}"
     if width < MEDIUM:
         return [(f"{age(row.last_active, now, short=True):>7}", "age")]
     if width < WIDE:
         return [(f"{age(row.last_active, now, short=True):>8}", "age"), (count, "count")]
     source = describe(row.source).short
+    place: Line = []
+    if state.placed and width >= PLACED:
+        where = row.place.workspace
+        name = "—" if where is None else plain(short_name(where))
+        place = [(" ", ""), (fit(name, PLACE_WIDTH), "place")]
     return [
+        *place,
         (f"{age(row.last_active, now):>11} ", "age"),
         (fit(plain(source), 6), "source"),
         (count, "count"),

@@ -66,9 +66,14 @@ def info(row: ListRow, sessions: Sequence[Session], weight: Weight, files: int) 
         lines.append(("Segments", f"{row.segments}, split by compression; the first is {first}"))
     if row.relatives:
         lines.append(("Children", plural(row.relatives, "child session")))
-    if root.cwd:
-        lines.append(("Folder", plain(root.cwd)))
+    if row.place.workspace:
+        lines.append(("Workspace", plain(row.place.workspace)))
+    if row.place.cwd and row.place.cwd != row.place.workspace:
+        lines.append(("Folder", plain(row.place.cwd)))
+    if row.place.git_branch:
+        lines.append(("Branch", plain(row.place.git_branch)))
     marks = [*(["pinned"] if row.pinned else []), *(["archived"] if row.archived else [])]
+    marks += ["unread"] if row.unread else []
     marks += [f"#{plain(tag)}" for tag in row.tags]
     if marks:
         lines.append(("Marks", ", ".join(marks)))

@@ -18,6 +18,7 @@ STYLES = [
     "dim",
     "age",
     "source",
+    "place",
     "count",
     "mark",
     "tag",

@@ -7,6 +7,7 @@ import gc
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_store.config.settings import Config
@@ -17,6 +18,7 @@ from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import complain
 
 if TYPE_CHECKING:
+    from hermes_store.records.workspace import Place
     from hermes_tui.start_options import Choice, Opening
 
 SWITCH_SECONDS = 0.001
@@ -47,6 +49,7 @@ def opening_for(options: argparse.Namespace, context: Context, config: Config) -
         raise ConfigError(f"browse.show contains '{unknown[0]}'; allowed are {names}.")
     view = View(
         source=known_name(options.source),
+        workspace=options.workspace,
         shown=frozenset(kinds[name] for name in wanted.show),
         sort=Sort(wanted.sort),
         group=Grouping(wanted.group),
@@ -62,7 +65,20 @@ def opening_for(options: argparse.Namespace, context: Context, config: Config) -
         state=State(query=options.query, tab=wanted.pane),
         sessions_dir=context.home / "sessions",
         demo=options.demo,
+        place=_place(options, config),
     )
+
+
+def _place(options: argparse.Namespace, config: Config) -> Place | None:
+    """Return the folder whose workspace to show alone; None to show all."""
+    from hermes_store.sessions.workspaces import place_of
+
+    if config.browse.scope == "all" or options.demo or options.workspace is not None:
+        return None
+    try:
+        return place_of(Path.cwd())
+    except OSError:  # the folder was deleted
+        return None
 
 
 def show(opening: Opening, config: Config) -> tuple[Choice | None, int]:
@@ -71,8 +87,9 @@ def show(opening: Opening, config: Config) -> tuple[Choice | None, int]:
 
     # Until the first frame nothing becomes garbage; collecting would take a tenth of the time.
     gc.disable()
-    first = FirstPage(opening.database, opening.view, opening.clock())
+    first = FirstPage(opening.database, opening.view, opening.clock(), opening.place)
     first.wait()
+    opening = replace(opening, view=first.view)
     # Threads that read the database should not wait long for the drawing thread.
     sys.setswitchinterval(SWITCH_SECONDS)
     from textual.theme import BUILTIN_THEMES

@@ -70,6 +70,11 @@ class Printer:
         wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         self._colour = self._out.isatty() and wanted and not as_json
 
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person reads the output."""
+        return self._out.isatty()
+
     def line(self, *parts: Part) -> None:
         """Print one line; a line break inside a part cannot start another one."""
         self._out.write("".join(map(self._shown, parts)).rstrip(" ") + "\n")
