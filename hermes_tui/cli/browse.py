@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_store.errors import StoreError
+from hermes_tui.cli.common import workspace_option
 from hermes_tui.cli.common.builtin_chat import conversation_maker, demo_maker, uses_builtin
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.number_options import check_number

@@ -15,7 +15,7 @@ from hermes_store.records.listing import Filter
 from hermes_store.records.sources import describe as source_names
 from hermes_store.records.sources import known_name
 from hermes_store.records.workspace import Place, short_name
-from hermes_tui.cli.common import last_list
+from hermes_tui.cli.common import last_list, workspace_option
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.number_options import check_number
 from hermes_tui.cli.common.output import Column, dim
@@ -23,7 +23,7 @@ from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.times import age
 
 NOTHING = "No sessions found."
-HIDDEN_SOURCES = ("tool",)
+HIDDEN_SOURCES = ("tool", "oneshot", "kanban")
 FIELDS = (
     "id",
     "title",

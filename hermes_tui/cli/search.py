@@ -10,6 +10,7 @@ from hermes_store.errors import DatabaseMissing, InvalidInput
 from hermes_store.records.listing import ListRow
 from hermes_store.records.search import Hit, Looked, Order, Request, SearchResult, Snippet
 from hermes_store.search import query_language
+from hermes_tui.cli.common import workspace_option
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.number_options import check_number
 from hermes_tui.cli.common.output import Part, complain, dim, match, strong
