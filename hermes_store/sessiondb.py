@@ -377,6 +377,7 @@ class SessionDB:
         min_interval_hours: float = 24,
         vacuum: bool = True,
         sessions_dir: Path | None = None,
+        min_vacuum_interval_days: float = 30,
     ) -> Row:
         """Prune if the last run is long enough ago; never raises, returns what it did."""
 
@@ -388,6 +389,7 @@ class SessionDB:
             retention_days=retention_days,
             min_interval_hours=min_interval_hours,
             vacuum_after=vacuum,
+            min_vacuum_interval_days=min_vacuum_interval_days,
             sessions_dir=sessions_dir,
         )
         result: Row = {

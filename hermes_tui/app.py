@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -18,12 +19,14 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
 from hermes_store.records.safe_text import clean
+from hermes_store.records.upkeep_reports import MaintenanceReport
 from hermes_tui.browse.screen import BrowseScreen
 from hermes_tui.crash_log import write_crash_log
 from hermes_tui.first_list_rows import Head
 from hermes_tui.presentation import themes
+from hermes_tui.presentation.numbers import plural
 from hermes_tui.start_options import Choice, Opening
-from hermes_tui.store_access import Access
+from hermes_tui.store_access import Access, Answer, Failed
 from hermes_tui.textual_private import QuietApp
 from hermes_tui.widgets.line_view import STYLES
 
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
 SHEETS = ("app.tcss", "browse.tcss")
 """What the browser needs; dialogs, and the chat above it, bring their own when they open."""
 HANG_UP_SECONDS = 1.0
+IDLE_SECONDS = 60.0
+"""How long nobody must have touched anything before old conversations are pruned."""
+LOOK_SECONDS = 15.0
 
 
 @runtime_checkable
@@ -80,6 +86,9 @@ class HermesApp(QuietApp[Choice]):
     VERTICAL_BREAKPOINTS = [(0, "-low"), (18, "-high")]  # noqa: RUF012
     BINDINGS = [Binding("ctrl+c", "interrupt", show=False, priority=True)]  # noqa: RUF012
 
+    class Pruned(Answer[MaintenanceReport]):
+        """Old conversations were pruned automatically."""
+
     def __init__(self, access: Access, opening: Opening, head: Head | None = None) -> None:
         sheets = (*SHEETS, "chat.tcss") if opening.chat_first else SHEETS
         super().__init__(
@@ -98,6 +107,8 @@ class HermesApp(QuietApp[Choice]):
         self.report_crash = self._write_crash_log
         self._early: list[events.Key] | None = []
         """Keys that came before there was anything to type into; None from then on."""
+        self._used_at = time.monotonic()
+        """When somebody last pressed a key or moved the mouse."""
         self._shape: frozenset[str] | None = None
         """The classes of the first screen as it was made."""
         for theme in themes.OWN:
@@ -129,6 +140,8 @@ class HermesApp(QuietApp[Choice]):
 
     def on_mount(self) -> None:
         """Give the terminal back when told to end, or when its window is closed."""
+        if self.access.prunes and not self._opening.demo:
+            self._caretaker = self.set_interval(LOOK_SECONDS, self._prune_when_idle)
         if os.name != "nt" and threading.current_thread() is threading.main_thread():
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGHUP):
@@ -137,6 +150,29 @@ class HermesApp(QuietApp[Choice]):
             if self.is_hung_up is not None:
                 self.set_interval(HANG_UP_SECONDS, partial(self._leave_if, self.is_hung_up))
 
+    def _prune_when_idle(self) -> None:
+        """Prune as config.yaml says, once, while nobody uses the browser."""
+        if time.monotonic() - self._used_at < IDLE_SECONDS:
+            return
+        self._caretaker.stop()
+        self.access.auto_prune(self, self.Pruned, self._opening.sessions_dir)
+
+    def on_hermes_app_pruned(self, event: Pruned) -> None:
+        event.stop()
+        report = event.value
+        if report.error is not None:
+            self.notify(f"Automatic pruning stopped: {report.error}", severity="warning")
+        elif report.pruned:
+            self.notify(
+                f"Moved {plural(report.pruned, 'old session')} to trash (sessions.auto_prune). "
+                "The trash (F4) restores them."
+            )
+
+    def on_failed(self, event: Failed) -> None:
+        """Say why automatic pruning failed."""
+        event.stop()
+        self.notify(str(event.error), severity="warning")
+
     def _leave_if(self, is_hung_up: Callable[[], bool]) -> None:
         """Leave when the terminal is gone and the signal that says so went to somebody else."""
         if is_hung_up():
@@ -144,6 +180,8 @@ class HermesApp(QuietApp[Choice]):
 
     async def on_event(self, event: events.Event) -> None:
         """Keep what is typed too early; Textual would lose it, or find the screen half made."""
+        if isinstance(event, events.InputEvent):
+            self._used_at = time.monotonic()
         if self._early is not None and isinstance(event, events.Key) and event.key != "ctrl+c":
             self._early.append(event)
         else:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from textual.dom import DOMNode
 
     from hermes_store.config.settings import Config
+    from hermes_store.records.upkeep_reports import MaintenanceReport
     from hermes_store.store import Store
 
 Value = TypeVar("Value")
@@ -182,6 +183,21 @@ class Access:
                 return job(store, stop)
 
         self.run(node, answer, write, group="change", exclusive=False)
+
+    @property
+    def prunes(self) -> bool:
+        """Whether config.yaml asks for automatic pruning, and changes are allowed."""
+        return self._config.sessions.auto_prune and not self.read_only
+
+    def auto_prune(
+        self,
+        node: DOMNode,
+        answer: type[Answer[MaintenanceReport]],
+        sessions_dir: Path | None,
+    ) -> None:
+        """Prune as config.yaml says, if it is due, in the background."""
+        config = self._config
+        self.change(node, answer, lambda store, _: store.upkeep.auto_prune(config, sessions_dir))
 
     def run(
         self,

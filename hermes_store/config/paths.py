@@ -11,6 +11,10 @@ from hermes_store.errors import InvalidInput, NotFound
 
 DATABASE_NAME = "state.db"
 
+CONFIG_NAME = "config.yaml"
+MOST_CONFIG_BYTES = 500_000
+"""The largest config.yaml that is read; parsing more would take many seconds."""
+
 
 def expanded(path: Path) -> Path:
     """Return a path with the home folder for a leading ~; InvalidInput if there is none."""

@@ -11,18 +11,21 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import ClassVar, Literal, get_type_hints
 
-from hermes_store.config.paths import hermes_home
+from hermes_store.config.paths import CONFIG_NAME, MOST_CONFIG_BYTES, hermes_home
 from hermes_store.config.yaml_reader import PARSER_TROUBLE, Reader, key_of, rules, setting
 from hermes_store.errors import ConfigError
 
 __all__ = ["AGENT_KEYS", "FILE_NAME", "Config", "key_of", "known_keys", "load_config", "parse"]
 
-FILE_NAME = "config.yaml"
-MOST_BYTES = 500_000
-"""The largest file that is read; parsing more would take many seconds."""
+FILE_NAME = CONFIG_NAME
+MOST_BYTES = MOST_CONFIG_BYTES
 AGENT_KEYS = frozenset(
     f"compression.{name}" for name in ("protect_first_n", "target_ratio", "in_place")
 ) | frozenset(f"model.{name}" for name in ("api_key", "api_mode", "max_tokens", "provider"))
+AGENT_KEYS |= frozenset(
+    f"sessions.{name}"
+    for name in ("auto_archive", "auto_archive_days", "state", "state_backend", "postgres_dsn")
+)
 """Keys in our sections that only the agent reads; they are not misspelled."""
 
 
@@ -39,12 +42,19 @@ def known_keys() -> tuple[str, ...]:
 class SessionsConfig:
     """Automatic pruning, and how safely messages are written."""
 
-    auto_prune: bool = setting(False, "Prune old, ended sessions automatically.")
+    auto_prune: bool = setting(
+        False,
+        "Move old, ended conversations to trash automatically. Hermes Agent reads this, too, and "
+        "deletes them without a trash.",
+    )
     retention_days: int = setting(
         90, "Days to keep an ended session after its last activity.", least=1
     )
     vacuum_after_prune: bool = setting(True, "Return the freed space to the disk after pruning.")
     min_interval_hours: int = setting(24, "Minimum hours between two automatic prunes.")
+    min_vacuum_interval_days: int = setting(
+        30, "Minimum days between two returns of freed space to the disk."
+    )
     synchronous: str = setting(
         "full",
         "'full' keeps every committed message through a power failure; 'normal' is faster but may "

@@ -22,6 +22,7 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import StoreError, TitleError, TitleTaken
 from hermes_store.gateway import before_reset, open_sessions, reset_policy, title_command
 from hermes_store.gateway.before_reset import BeforeReset
+from hermes_store.gateway.caretaker import Caretaker
 from hermes_store.gateway.message_source import MessageSource
 from hermes_store.gateway.reset_policy import ResetReason
 from hermes_store.gateway.routing_file import Route, Routes
@@ -29,6 +30,7 @@ from hermes_store.gateway.session_keys import SessionKey, key_of
 from hermes_store.gateway.transcript_files import Transcripts
 from hermes_store.records.session import Session
 from hermes_store.sessions import messages, session_rows, titles
+from hermes_store.upkeep.api import Upkeep
 
 TOUCH_SECONDS = 60.0
 """How outdated the last activity in sessions.json may be while a conversation continues. The
@@ -39,11 +41,15 @@ log = logging.getLogger("hermes_store.gateway")
 
 
 class HasDatabase(Protocol):
-    """The part of a `Store` that the router needs."""
+    """The parts of a `Store` that the router needs."""
 
     @property
     def database(self) -> Database:
         """The database of the store."""
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """The maintenance of the store."""
 
 
 class Outcome(Enum):
@@ -108,6 +114,7 @@ class SessionRouter:
         skills. While `has_background_work` is true for a session, it is not reset.
         """
         self._db = store.database
+        self._keeper = Caretaker(store.upkeep, config) if isinstance(config, Config) else None
         self._config = config.gateway if isinstance(config, Config) else config or GatewayConfig()
         self._zone = reset_policy.zone_of(self._config)
         self._on_before_reset = on_before_reset
@@ -128,6 +135,8 @@ class SessionRouter:
         The message is not saved; `save` does that. `/title` is answered with `reply`.
         """
         now = self._clock()
+        if self._keeper is not None:
+            self._keeper.look_after(self._db.path.parent / "sessions")
         key = self._key(source)
         wanted = title_command.title_in(message)
         if wanted is not None:

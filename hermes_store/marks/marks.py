@@ -162,6 +162,11 @@ class Marks:
             found |= {session_id for (session_id,) in marked if type(session_id) is str}
         return tuple(sorted(_conversation(tx, found)))
 
+    def pinned(self) -> frozenset[str]:
+        """Return all sessions of pinned conversations."""
+        with self._db.read() as tx:
+            return frozenset(self.sessions_with(tx, PINNED))
+
     def archived(self, tx: Transaction) -> tuple[str, ...]:
         """Return the sessions that are archived in the sidecar only."""
         if not self._companion.path.exists():

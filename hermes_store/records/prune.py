@@ -13,13 +13,40 @@ class PruneFilter:
 
     older_than_days: float | None = 90
     """Days since the last activity of the whole conversation; None for any age."""
+    active_before: float | None = None
+    """The last activity was before this time."""
+    active_after: float | None = None
+    started_before: float | None = None
+    started_after: float | None = None
     source: str | None = None
     title: str | None = None
     """Part of the title; case is ignored."""
     model: str | None = None
     """Part of the model's name."""
+    provider: str | None = None
+    """The billing provider; case is ignored."""
+    end_reason: str | None = None
+    workspace: str | None = None
+    """Part of the path of the workspace."""
+    cwd: str | None = None
+    """A folder; those below it count, too."""
+    branch: str | None = None
+    """Part of the name of the git branch."""
+    user: str | None = None
+    chat_id: str | None = None
+    chat_type: str | None = None
     min_messages: int | None = None
     max_messages: int | None = None
+    min_tokens: int | None = None
+    """Input and output together."""
+    max_tokens: int | None = None
+    min_cost: float | None = None
+    """In US dollars, actual or else estimated."""
+    max_cost: float | None = None
+    min_tool_calls: int | None = None
+    max_tool_calls: int | None = None
+    never_active: bool = False
+    """Only conversations that a gateway opened and nobody ever used, although they never ended."""
     where: str = ""
     """Fields of the search language, such as 'source:cron -tag:work before:2026-01-01'."""
     include_archived: bool = False

@@ -28,6 +28,10 @@ class MaintenanceReport:
     vacuumed: bool = False
     error: str | None = None
     pruned_ids: tuple[str, ...] = field(default=())
+    batch_id: int | None = None
+    """The batch in the trash; None if nothing was pruned, or it was deleted permanently."""
+    purged: int = 0
+    """Sessions that an earlier run had moved to trash and that were now deleted permanently."""
 
 
 class Health(Enum):

@@ -219,10 +219,12 @@ class Trash:
         older_than_days: float | None = None,
         *,
         batch_id: int | None = None,
+        reason: str | None = None,
         progress: Progress | None = None,
     ) -> Purged:
         """Permanently delete everything in the trash, one batch, or what is old enough.
 
+        With a `reason`, only what was deleted for it.
         Also deletes the transcript files, and every trace in the database and beside it.
         """
         self._sidecar.require_writable()
@@ -230,7 +232,9 @@ class Trash:
         chosen = {
             batch.id
             for batch in self.list()
-            if batch_id in (None, batch.id) and (before is None or 0 < batch.deleted_at < before)
+            if batch_id in (None, batch.id)
+            and reason in (None, batch.reason)
+            and (before is None or 0 < batch.deleted_at < before)
         }
         if not chosen:
             return Purged()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from functools import partial
 from pathlib import Path
 
 from hermes_store.config.settings import Config
 from hermes_store.engines.base import Progress
+from hermes_store.engines.sqlite.holders import holders
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.word_list import WordList
+from hermes_store.errors import StoreError
 from hermes_store.marks.marks import Marks
 from hermes_store.records.prune import PruneFilter, PrunePlan
 from hermes_store.records.statistics import Insights, ModelUsage, SessionUsage, Stats
@@ -17,6 +20,8 @@ from hermes_store.records.trash import Deleted
 from hermes_store.records.upkeep_reports import MaintenanceReport, OptimizeReport
 from hermes_store.trash.api import Trash
 from hermes_store.upkeep import auto_prune, insights, optimize, prune_plan, statistics
+
+log = logging.getLogger("hermes_store.auto_prune")
 
 
 class Upkeep:
@@ -77,18 +82,51 @@ class Upkeep:
         )
 
     def auto_prune(self, config: Config, sessions_dir: Path | None = None) -> MaintenanceReport:
-        """Prune if config.yaml asks for it and it is due; never raises."""
+        """Move old conversations to trash if config.yaml asks for it and it is due; never raises.
+
+        What it moved there as long ago as conversations are kept is deleted permanently.
+        """
         wanted = config.sessions
         if not wanted.auto_prune:
             return MaintenanceReport(skipped=True)
-        return auto_prune.auto_prune(
-            self._database,
-            self._marks,
-            retention_days=wanted.retention_days,
-            min_interval_hours=wanted.min_interval_hours,
-            vacuum_after=wanted.vacuum_after_prune,
-            sessions_dir=sessions_dir,
+        try:
+            if not auto_prune.claim(self._database, wanted.min_interval_hours):
+                return MaintenanceReport(skipped=True)
+            return self._prune_to_trash(config, sessions_dir)
+        except (StoreError, OSError) as error:
+            # The report has the message; a log must not quote what people wrote.
+            log.warning("Automatic pruning stopped: %s", type(error).__name__)
+            return MaintenanceReport(error=str(error))
+
+    def _prune_to_trash(self, config: Config, sessions_dir: Path | None) -> MaintenanceReport:
+        wanted = config.sessions
+        plan = self.plan_prune(PruneFilter(older_than_days=wanted.retention_days))
+        gone = self._trash.sweep(
+            plan.session_ids,
+            sessions_dir,
+            reason=auto_prune.AUTOMATIC,
+            unless=prune_plan.changed_since(plan),
         )
+        purged = self._trash.empty(wanted.retention_days, reason=auto_prune.AUTOMATIC)
+        vacuumed = False
+        if (gone.session_ids or purged.sessions) and wanted.vacuum_after_prune:
+            # It rewrites the whole file, and whoever writes waits; alone, nobody does.
+            alone = not holders(self._database.path)
+            vacuumed = alone and auto_prune.vacuum_if_due(
+                self._database, wanted.min_vacuum_interval_days
+            )
+        return MaintenanceReport(
+            pruned=len(gone.session_ids),
+            vacuumed=vacuumed,
+            pruned_ids=gone.session_ids,
+            batch_id=gone.batch_id,
+            purged=purged.sessions,
+        )
+
+    def last_auto_prune(self) -> float | None:
+        """Return when anyone last pruned automatically, Hermes Agent included; None if never."""
+        with self._database.read() as tx:
+            return auto_prune.last_run(tx)
 
     # -- optimizing ------------------------------------------------------------------------
 

@@ -11,6 +11,8 @@ from hermes_store.engines.base import FullText
 from hermes_store.engines.sqlite import fulltext, migrations, schema
 from hermes_store.engines.sqlite.damage import find_damage, mended_declarations
 from hermes_store.engines.sqlite.file_capabilities import UNREADABLE
+from hermes_store.engines.sqlite.holders import holders
+from hermes_store.engines.sqlite.message_states import sent
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
@@ -20,11 +22,14 @@ from hermes_store.gateway.transcript_files import ENDING
 from hermes_store.gateway.transcript_repair import Compared, Difference
 from hermes_store.records.upkeep_reports import Finding, Health
 from hermes_store.trash import sidecar_tables
-from hermes_store.upkeep import odd_values
+from hermes_store.upkeep import configured, odd_values
 
 
-def examine(path: Path) -> list[Finding]:
-    """Run every check on a database and return the findings."""
+def examine(path: Path, home: Path | None = None) -> list[Finding]:
+    """Run every check on a database and return the findings.
+
+    With a `home`, say also what its config.yaml means for the database.
+    """
     findings: list[Finding] = []
     try:
         db = Database(path, read_only=True)
@@ -34,6 +39,8 @@ def examine(path: Path) -> list[Finding]:
         for look in (_pages, _references, _schema, _indexes, _counters, odd_values.examined):
             findings += _looked_at(db, look)
         findings += _looked_at(db, _gateway(path))
+        if home is not None:
+            findings += _looked_at(db, configured.examined(home))
     finally:
         db.close()
     findings += [*_log(path), *_holders(path), *_rights(path)]
@@ -118,7 +125,7 @@ def _indexes(tx: Transaction) -> list[Finding]:
 def _counters(tx: Transaction) -> list[Finding]:
     wrong = tx.value(
         "SELECT COUNT(*) FROM sessions s WHERE COALESCE(s.message_count, 0) < "
-        "(SELECT COUNT(*) FROM messages m WHERE m.session_id = s.id)"
+        f"(SELECT COUNT(*) FROM messages m WHERE m.session_id = s.id AND {sent(tx.caps)})"
     )
     if wrong:
         text = f"Sessions with more messages than lists show, by a wrong counter: {wrong:,}."
@@ -200,23 +207,6 @@ def _log(path: Path) -> list[Finding]:
         text = f"The write-ahead log has {size:,} bytes; a program is holding an old snapshot open."
         return [Finding(Health.NOTE, "log", text)]
     return [Finding(Health.GOOD, "log", f"The write-ahead log has {size:,} bytes.{listed}")]
-
-
-def holders(path: Path) -> list[tuple[int, str]]:
-    """Return process id and name of the other processes that have a file open. Linux only."""
-    found = []
-    target = os.path.realpath(path)
-    for entry in Path("/proc").glob("[0-9]*"):
-        if int(entry.name) == os.getpid():
-            continue
-        try:
-            names = {os.readlink(link) for link in (entry / "fd").iterdir()}
-            command = (entry / "comm").read_text().strip()
-        except OSError:
-            continue  # it has ended, or belongs to another user
-        if target in names:
-            found.append((int(entry.name), command))
-    return found
 
 
 def _holders(path: Path) -> list[Finding]:

@@ -15,10 +15,12 @@ from hermes_store.records.stored_values import (
     count,
     is_moment,
     moment,
+    optional_amount,
     optional_moment,
     optional_text,
     text,
 )
+from hermes_store.records.workspace import Place
 from hermes_store.search import field_conditions, query_language, times
 from hermes_store.search.field_conditions import FieldProblem, MarkSource
 from hermes_store.search.query_tree import And, Field, Node, Not, Or
@@ -36,7 +38,18 @@ class Member:
     model: str | None
     started_at: float
     ended_at: float | None
+    end_reason: str | None
     messages: int
+    tool_calls: int
+    tokens: int
+    cost: float
+    provider: str | None
+    user: str | None
+    chat_id: str | None
+    chat_type: str | None
+    key: str | None
+    """The key of a gateway's session."""
+    place: Place
     last_active: float
     dated: bool
     """Whether its times are times; nobody can say how old it is otherwise."""
@@ -77,10 +90,31 @@ class Family:
         return named[-1][1] if named else None
 
 
+# Columns that not every file has; what is missing is NULL.
+_OPTIONAL = (
+    "title",
+    "end_reason",
+    "tool_call_count",
+    "input_tokens",
+    "output_tokens",
+    "actual_cost_usd",
+    "estimated_cost_usd",
+    "billing_provider",
+    "user_id",
+    "chat_id",
+    "chat_type",
+    "session_key",
+    "cwd",
+    "git_repo_root",
+    "git_branch",
+)
+
+
 def _members(tx: Transaction) -> Iterator[Member]:
+    more = ", ".join(f"s.{n}" if tx.caps.has_session(n) else "NULL" for n in _OPTIONAL)
     rows = tx.rows(
-        "SELECT s.id, p.id, a.edge, s.source, s.title, s.model, s.started_at, "
-        "s.ended_at, COALESCE(s.message_count, 0), a.last_active "
+        "SELECT s.id, p.id, a.edge, s.source, s.model, s.started_at, s.ended_at, "
+        f"COALESCE(s.message_count, 0), a.last_active, {more} "
         "FROM session_activity a JOIN sessions s ON s.id = a.session_id "
         "LEFT JOIN sessions p ON p.id = s.parent_session_id"
     )
@@ -88,19 +122,31 @@ def _members(tx: Transaction) -> Iterator[Member]:
 
 
 def _member(session_id: str, parent: Any, edge: Any, source: Any, *rest: Any) -> Member:
-    title, model, started_at, ended_at, messages, last_active = rest
+    model, started_at, ended_at, messages, last_active, *optional = rest
+    more = dict(zip(_OPTIONAL, optional, strict=True))
+    cost = optional_amount(more["actual_cost_usd"])
     return Member(
-        session_id,
-        parent if type(parent) is str else None,
-        text(edge),
-        text(source),
-        optional_text(title),
-        optional_text(model),
-        moment(started_at),
-        optional_moment(ended_at),
-        count(messages),
-        moment(last_active),
-        is_moment(started_at) and is_moment(last_active),
+        id=session_id,
+        parent=parent if type(parent) is str else None,
+        edge=text(edge),
+        source=text(source),
+        title=optional_text(more["title"]),
+        model=optional_text(model),
+        started_at=moment(started_at),
+        ended_at=optional_moment(ended_at),
+        end_reason=optional_text(more["end_reason"]),
+        messages=count(messages),
+        tool_calls=count(more["tool_call_count"]),
+        tokens=count(more["input_tokens"]) + count(more["output_tokens"]),
+        cost=(optional_amount(more["estimated_cost_usd"]) if cost is None else cost) or 0.0,
+        provider=optional_text(more["billing_provider"]),
+        user=optional_text(more["user_id"]),
+        chat_id=optional_text(more["chat_id"]),
+        chat_type=optional_text(more["chat_type"]),
+        key=optional_text(more["session_key"]),
+        place=Place(*(optional_text(more[n]) for n in ("cwd", "git_repo_root", "git_branch"))),
+        last_active=moment(last_active),
+        dated=is_moment(started_at) and is_moment(last_active),
     )
 
 

@@ -53,17 +53,79 @@ def _fits(family: Family, chosen: PruneFilter, now: float) -> bool:
         return False
     if chosen.source is not None and family.root.source not in spellings(chosen.source):
         return False
-    if chosen.min_messages is not None and family.messages < chosen.min_messages:
+    if chosen.never_active and not _never_active(family):
         return False
-    if chosen.max_messages is not None and family.messages > chosen.max_messages:
-        return False
-    return _has(chosen.title, (each.title for each in family.chain)) and _has(
-        chosen.model, (each.model for each in family.chain)
+    return (
+        _within(family.last_active, chosen.active_after, chosen.active_before)
+        and _within(family.root.started_at, chosen.started_after, chosen.started_before)
+        and _has_numbers(family, chosen)
+        and _has_texts(family, chosen)
+    )
+
+
+def _within(moment: float, low: float | None, high: float | None) -> bool:
+    return (low is None or moment >= low) and (high is None or moment < high)
+
+
+def _has_numbers(family: Family, chosen: PruneFilter) -> bool:
+    members = [member for _, member in family.members]
+    return all(
+        (least is None or number >= least) and (most is None or number <= most)
+        for number, least, most in (
+            (family.messages, chosen.min_messages, chosen.max_messages),
+            (sum(each.tokens for each in members), chosen.min_tokens, chosen.max_tokens),
+            (sum(each.cost for each in members), chosen.min_cost, chosen.max_cost),
+            (
+                sum(each.tool_calls for each in members),
+                chosen.min_tool_calls,
+                chosen.max_tool_calls,
+            ),
+        )
+    )
+
+
+def _has_texts(family: Family, chosen: PruneFilter) -> bool:
+    chain = family.chain
+    return (
+        _has(chosen.title, (each.title for each in chain))
+        and _has(chosen.model, (each.model for each in chain))
+        and _has(chosen.branch, (each.place.git_branch for each in chain))
+        and _has(chosen.workspace, (each.place.workspace for each in chain))
+        and _is(chosen.end_reason, (each.end_reason for each in chain))
+        and _is(chosen.user, (each.user for each in chain))
+        and _is(chosen.chat_id, (each.chat_id for each in chain))
+        and _is(chosen.chat_type, (each.chat_type for each in chain))
+        and _is(
+            chosen.provider and chosen.provider.lower(),
+            ((each.provider or "").lower() for each in chain),
+        )
+        and _is_below(chosen.cwd, (each.place.cwd for each in chain))
     )
 
 
 def _has(part: str | None, texts: Iterator[str | None]) -> bool:
     return part is None or any(part.lower() in (text or "").lower() for text in texts)
+
+
+def _is(wanted: str | None, texts: Iterator[str | None]) -> bool:
+    return wanted is None or wanted in texts
+
+
+def _is_below(folder: str | None, texts: Iterator[str | None]) -> bool:
+    if folder is None:
+        return True
+    top = folder.rstrip("/\\")
+    return any(
+        text is not None and (text.rstrip("/\\") == top or text.startswith((f"{top}/", f"{top}\\")))
+        for text in texts
+    )
+
+
+def _never_active(family: Family) -> bool:
+    """Return whether a gateway opened a conversation and nobody used it."""
+    members = [member for _, member in family.members]
+    used = any(each.messages or each.tokens or each.tool_calls or each.title for each in members)
+    return bool(family.root.key) and not used
 
 
 def _protected(tx: Transaction, chosen: PruneFilter, marks: Marks) -> dict[str, frozenset[str]]:
@@ -91,7 +153,7 @@ def _spared_because(
                 return reason
     if not family.is_dated:
         return "Its time of activity is not a valid time, so its age is unknown."
-    if family.is_open and not chosen.include_open:
+    if family.is_open and not chosen.include_open and not chosen.never_active:
         return "It has not ended."
     for mark, marked in protected.items():
         if any(member.id in marked for _, member in family.members):

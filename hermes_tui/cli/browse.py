@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hermes_store.errors import StoreError
 from hermes_tui.cli.common import workspace_option
 from hermes_tui.cli.common.builtin_chat import conversation_maker, demo_maker, uses_builtin
-from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.context import Context, elsewhere
 from hermes_tui.cli.common.number_options import check_number
 from hermes_tui.cli.common.open_screen import opening_for, show
 from hermes_tui.cli.common.output import complain
@@ -78,6 +78,8 @@ def _browse(
         # The agent cannot see the sessions of a demo.
         is_taken_over=lambda: demo is None and not uses_builtin(config),
     )
+    if demo is None:
+        opening = replace(opening, notice=elsewhere(context))
     while True:
         choice, code = show(opening, config)
         if choice is None or choice.left:

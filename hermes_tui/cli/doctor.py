@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
 
 
 def _check(context: Context) -> int:
-    findings = examine(context.database)
+    findings = examine(context.database, context.home)
     if context.printer.as_json:
         path = str(context.database)
         context.printer.data("doctor", database=path, findings=_listed(findings))

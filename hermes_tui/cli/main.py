@@ -151,6 +151,8 @@ def _verb(name: str, usage: str, arguments: list[str]) -> int:
         options.query += unknown  # `search python -java`: unknown flags are part of the query
     context = surroundings.from_options(options)
     gc.enable()
+    if verb_table.VERBS[name].reads:
+        surroundings.say_if_elsewhere(context)
     code: int = module.run(options, context)
     context.printer.flush()
     return code

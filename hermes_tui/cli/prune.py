@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import re
+from dataclasses import replace
 
 from hermes_store.config import paths
-from hermes_store.errors import DatabaseMissing, InvalidInput
+from hermes_store.errors import DatabaseMissing
 from hermes_store.records.prune import PruneFilter, PrunePlan
-from hermes_store.records.sources import known_name
+from hermes_tui.cli.common import filter_options
 from hermes_tui.cli.common.context import Context
-from hermes_tui.cli.common.number_options import check_number
 from hermes_tui.cli.common.output import Column, confirm, dim
 from hermes_tui.cli.common.progress import ProgressLine
 from hermes_tui.presentation.fit_text import plain
@@ -19,24 +18,20 @@ from hermes_tui.presentation.times import age
 
 DEFAULT_DAYS = 90.0
 SHOWN = 15
-_AGE = re.compile(r"(\d+(?:\.\d+)?)\s*(h|d|w|mo|y)?")
-_DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "mo": 30.0, "y": 365.0}
+NEVER_ACTIVE_DAYS = 30.0
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--older-than", metavar="AGE", help="age in days, or 12h, 30d, 8w, 6mo, 1y (default: 90)"
-    )
-    parser.add_argument("--source", help="prune only this source, such as cron")
-    parser.add_argument("--title", help="prune only titles that contain this")
-    parser.add_argument("--model", help="prune only models whose name contains this")
-    parser.add_argument("--min-messages", type=int, metavar="N")
-    parser.add_argument("--max-messages", type=int, metavar="N")
-    parser.add_argument("--where", default="", help="prune only what matches these search fields")
+    filter_options.describe(parser, "prune")
     parser.add_argument("--include-archived", action="store_true")
     parser.add_argument("--include-pinned", action="store_true")
     parser.add_argument(
         "--include-open", action="store_true", help="include those that never ended"
+    )
+    parser.add_argument(
+        "--never-active",
+        action="store_true",
+        help="prune chats that a bot opened and nobody ever used (default age: 30 days)",
     )
     parser.add_argument("--dry-run", action="store_true", help="show what would be pruned")
     parser.add_argument("--permanently", action="store_true", help="delete permanently")
@@ -45,40 +40,24 @@ def describe(parser: argparse.ArgumentParser) -> None:
         "examples:\n  hermes sessions prune --older-than 30 --source telegram\n"
         "  hermes sessions prune --dry-run --where 'source:cron before:2026-01-01'\n"
         "  hermes sessions prune --max-messages 2 --older-than 1w\n"
-        "Age counts from the last activity. Pinned, archived and open conversations are kept\n"
-        "unless included; those in use are never pruned."
+        "  hermes sessions prune --workspace old-project --newer-than 2d\n"
+        "Age counts from the last activity; without any condition it is 90 days. Pinned, archived\n"
+        "and open conversations are kept unless included; those in use are never pruned."
     )
 
 
-def days(text: str) -> float:
-    """Return an age such as 12h or 8w in days; a bare number is days."""
-    found = _AGE.fullmatch(text.strip().lower())
-    if found is None:
-        raise InvalidInput(f"'{text}' is not an age for --older-than; try 30, 30d, 12h, 8w or 6mo.")
-    age = float(found[1]) * _DAYS[found[2] or "d"]
-    check_number("--older-than", age, least=0)
-    return age
-
-
-def chosen(options: argparse.Namespace) -> PruneFilter:
+def chosen(options: argparse.Namespace, now: float) -> PruneFilter:
     """Return the filter that the options describe.
 
     Any condition except the source replaces the default age.
     """
-    check_number("--min-messages", options.min_messages, least=0)
-    check_number("--max-messages", options.max_messages, least=0)
-    older_than = days(options.older_than) if options.older_than else None
-    named = (options.title, options.model, options.where, options.min_messages)
-    if older_than is None and options.max_messages is None and not any(named):
-        older_than = DEFAULT_DAYS
-    return PruneFilter(
-        older_than_days=older_than,
-        source=known_name(options.source),
-        title=options.title,
-        model=options.model,
-        min_messages=options.min_messages,
-        max_messages=options.max_messages,
-        where=options.where,
+    found = filter_options.chosen(options, now)
+    if filter_options.is_empty(replace(found, source=None)):
+        default = NEVER_ACTIVE_DAYS if options.never_active else DEFAULT_DAYS
+        found = replace(found, older_than_days=default)
+    return replace(
+        found,
+        never_active=options.never_active,
         include_archived=options.include_archived,
         include_pinned=options.include_pinned,
         include_open=options.include_open,
@@ -86,7 +65,7 @@ def chosen(options: argparse.Namespace) -> PruneFilter:
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    wanted = chosen(options)
+    wanted = chosen(options, context.now)
     try:
         with context.store() as store:
             plan = store.upkeep.plan_prune(wanted, context.now)
@@ -96,9 +75,9 @@ def run(options: argparse.Namespace, context: Context) -> int:
     if options.dry_run or not plan.rows:
         return _report(options, context, plan, gone=None)
     if not options.yes:
-        _preview(context, plan)
+        show_plan(context, plan)
         how = "Permanently delete" if options.permanently else "Move to trash:"
-        question = f"{how} {_summary(plan)}?"
+        question = f"{how} {summary(plan)}?"
         if not confirm(question):
             context.printer.line("Cancelled.")
             return 1
@@ -109,14 +88,14 @@ def run(options: argparse.Namespace, context: Context) -> int:
     return _report(options, context, plan, gone=len(gone.session_ids))
 
 
-def _summary(plan: PrunePlan) -> str:
+def summary(plan: PrunePlan) -> str:
     return (
         f"{plural(plan.conversations, 'conversation')} ({plural(plan.sessions, 'session')}, "
         f"{plural(plan.messages, 'message')}, {byte_size(plan.bytes)} of text)"
     )
 
 
-def _preview(context: Context, plan: PrunePlan) -> None:
+def show_plan(context: Context, plan: PrunePlan) -> None:
     columns = [
         Column("Title", 36), Column("Last Active", 12), Column("Src", 10), Column("Messages", 9),
         Column("Text", 10), Column("ID", 0),
@@ -167,8 +146,8 @@ def _report(
         space = " Free the disk space with 'hermes sessions optimize'."
         printer.line(f"Pruned {plural(gone, 'session')}.{back}{space}")
     elif plan.rows:
-        _preview(context, plan)
-        printer.line(f"Would prune {_summary(plan)}. Nothing was changed.")
+        show_plan(context, plan)
+        printer.line(f"Would prune {summary(plan)}. Nothing was changed.")
     else:
         printer.line("Nothing to prune.")
         _print_spared(context, plan)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 
 from hermes_store.errors import DatabaseMissing
+from hermes_store.upkeep import configured
+from hermes_tui.cli.common.ages import days
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import Column, complain, confirm
 from hermes_tui.cli.common.progress import ProgressLine
-from hermes_tui.cli.prune import days
 from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.numbers import byte_size, plural
 from hermes_tui.presentation.times import age
@@ -51,6 +52,7 @@ def _list(context: Context) -> int:
         context.printer.data("trash", batches=listed)
     elif not batches:
         context.printer.line("The trash is empty.")
+        _say_who_else_deletes(context)
     else:
         columns = [
             Column("No", 5), Column("Deleted", 12), Column("What", 44), Column("Sessions", 9),
@@ -72,6 +74,17 @@ def _list(context: Context) -> int:
         )
         context.printer.line("Restore one with 'hermes sessions restore No'.")
     return 0
+
+
+def _say_who_else_deletes(context: Context) -> None:
+    """Say that the agent deletes old conversations itself, if it does: they are not here."""
+    try:
+        with context.store() as store, store.snapshot() as view:
+            sentence = configured.agent_prunes(view, context.home)
+    except DatabaseMissing:
+        return
+    if sentence is not None:
+        context.printer.line(sentence)
 
 
 def _empty(options: argparse.Namespace, context: Context) -> int:

@@ -20,10 +20,12 @@ class Verb(NamedTuple):
     module: str
     about: str
     reports: bool = True
+    reads: bool = True
+    """Whether it reads sessions and should say that there may be newer ones elsewhere."""
 
 
 VERBS: dict[str, Verb] = {
-    "browse": Verb("browse", "browse and search your conversations, full screen", False),
+    "browse": Verb("browse", "browse and search your conversations, full screen", False, False),
     "list": Verb("list", "list recent conversations"),
     "search": Verb("search", "search all messages and titles"),
     "recall": Verb("recall", "ask a question about earlier conversations"),
@@ -32,12 +34,14 @@ VERBS: dict[str, Verb] = {
     "rename": Verb("rename", "change the title of a session"),
     "delete": Verb("delete", "move conversations to trash"),
     "prune": Verb("prune", "move old conversations to trash"),
+    "auto-prune": Verb("auto_prune", "prune as config.yaml says, if it is due"),
     "restore": Verb("restore", "restore conversations from the trash"),
     "trash": Verb("trash", "list or empty the trash"),
     "archive": Verb("archive", "hide conversations from lists"),
     "unarchive": Verb("unarchive", "show archived conversations in lists again"),
     "pin": Verb("pin", "protect conversations from pruning"),
     "unpin": Verb("unpin", "remove the pin from conversations"),
+    "pinned": Verb("pinned", "list pinned conversations"),
     "tag": Verb("tag", "add tags to a conversation"),
     "untag": Verb("untag", "remove tags from a conversation"),
     "export": Verb("export", "export sessions to a file", False),
@@ -45,9 +49,10 @@ VERBS: dict[str, Verb] = {
     "stats": Verb("stats", "show session and message counts and the database size"),
     "insights": Verb("insights", "show tokens, costs and usage, with charts"),
     "optimize": Verb("optimize", "shrink the database and speed up search"),
-    "doctor": Verb("doctor", "check the database and repair it"),
-    "config": Verb("config", "show and check config.yaml"),
-    "completions": Verb("completions", "print a completion script for your shell", False),
+    "doctor": Verb("doctor", "check the database and repair it", reads=False),
+    "repair": Verb("repair", "repair the database, or only check it", reads=False),
+    "config": Verb("config", "show and check config.yaml", reads=False),
+    "completions": Verb("completions", "print a completion script for your shell", False, False),
 }
 
 

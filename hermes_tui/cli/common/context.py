@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from hermes_store.config import paths
 from hermes_store.errors import DatabaseMissing, InvalidInput
-from hermes_tui.cli.common.output import Printer
+from hermes_tui.cli.common.output import Printer, complain
 
 if TYPE_CHECKING:
     from hermes_store.config.settings import Config
@@ -56,6 +56,20 @@ def add_options(parser: argparse.ArgumentParser, *, reports: bool) -> None:
     place.add_argument("--db", type=Path, metavar="FILE", help="database file to use")
     if reports:
         parser.add_argument("--json", action="store_true", help="print JSON, for scripts")
+
+
+def say_if_elsewhere(context: Context) -> None:
+    """Say on standard error that config.yaml keeps sessions in PostgreSQL, if it does."""
+    sentence = elsewhere(context)
+    if sentence is not None:
+        complain(sentence)
+
+
+def elsewhere(context: Context) -> str | None:
+    """Return that sentence, or None."""
+    from hermes_store.config.agent_settings import elsewhere_sentence
+
+    return elsewhere_sentence(context.home)
 
 
 def from_options(options: argparse.Namespace) -> Context:

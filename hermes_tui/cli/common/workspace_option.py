@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 
-def add(parser: argparse.ArgumentParser, verb: str) -> None:
+def add(parser: argparse._ActionsContainer, verb: str) -> None:
     """Add the option; `verb` says what the command does, such as 'list'."""
     parser.add_argument(
         "--workspace",
