@@ -16,13 +16,18 @@ from hermes_store import hermes_state
 from hermes_store.browse import recent_sessions
 from hermes_store.engines.base import Progress, Synchronous
 from hermes_store.errors import NotFound, StoreError
-from hermes_store.hermes_state import handoff, self_repair, telegram_topics, token_counts
+from hermes_store.hermes_state import (
+    deleting,
+    handoff,
+    self_repair,
+    telegram_topics,
+    token_counts,
+)
 from hermes_store.hermes_state.sqlite3_errors import raises_sqlite3_errors
 from hermes_store.records.listing import Filter
-from hermes_store.sessions import key_values, lineage, session_files, session_rows, titles
+from hermes_store.sessions import key_values, lineage, session_rows, titles
 from hermes_store.sessions import messages as message_log
 from hermes_store.store import Store
-from hermes_store.trash import delete_from_database
 
 Row = dict[str, Any]
 
@@ -319,41 +324,11 @@ class SessionDB:
             found = recent_sessions.recent(tx, source, limit=-1)
             return [each | {"messages": message_log.rows(tx, each["id"])} for each in found]
 
-    def delete_session(self, session_id: str, sessions_dir: Path | None = None) -> bool:
-        """Permanently delete only this session; its children move to its parent."""
-        deleted = delete_from_database.total(
-            delete_from_database.delete_in_steps(self._db.write, [(session_id,)])
-        )
-        session_files.remove_session_files(sessions_dir, deleted.session_ids)
-        return bool(deleted.session_ids)
-
-    def delete_sessions(self, session_ids: Sequence[str], sessions_dir: Path | None = None) -> int:
-        """Permanently delete sessions and their sub-agents, all or none; return how many.
-
-        Unknown ids are skipped; sub-agents are not counted.
-        """
-        with self._db.write() as tx:
-            named = session_rows.existing(
-                tx, (each for each in session_ids if isinstance(each, str))
-            )
-            group = lineage.with_agents(tx, named)
-            for session_id in group:
-                delete_from_database.delete_session(tx, session_id)
-        session_files.remove_session_files(sessions_dir, group)
-        return len(named)
-
-    def prune_sessions(
-        self,
-        older_than_days: float = 90,
-        source: str | None = None,
-        sessions_dir: Path | None = None,
-    ) -> int:
-        """Permanently delete ended sessions inactive for this many days; return how many."""
-
-        from hermes_store.upkeep.prune_by_age import prune_older_than
-
-        gone = prune_older_than(self._db, self.store.marks, older_than_days, source, sessions_dir)
-        return sum(1 for _ in gone)
+    delete_session = deleting.delete_session
+    delete_sessions = deleting.delete_sessions
+    prune_sessions = deleting.prune_sessions
+    maybe_auto_prune_and_vacuum = deleting.maybe_auto_prune_and_vacuum
+    vacuum = deleting.vacuum
 
     def get_meta(self, key: str) -> str | None:
         """Return a value shared by all processes of this home, or None."""
@@ -364,40 +339,6 @@ class SessionDB:
         """Store a value shared by all processes of this home."""
         with self._db.write() as tx:
             key_values.put(tx, key, value)
-
-    def vacuum(self) -> None:
-        """Return free space in the database to the disk."""
-        from hermes_store.upkeep import optimize
-
-        optimize.vacuum(self._db)
-
-    def maybe_auto_prune_and_vacuum(
-        self,
-        retention_days: float = 90,
-        min_interval_hours: float = 24,
-        vacuum: bool = True,
-        sessions_dir: Path | None = None,
-        min_vacuum_interval_days: float = 30,
-    ) -> Row:
-        """Prune if the last run is long enough ago; never raises, returns what it did."""
-
-        from hermes_store.upkeep import auto_prune
-
-        report = auto_prune.auto_prune(
-            self._db,
-            self.store.marks,
-            retention_days=retention_days,
-            min_interval_hours=min_interval_hours,
-            vacuum_after=vacuum,
-            min_vacuum_interval_days=min_vacuum_interval_days,
-            sessions_dir=sessions_dir,
-        )
-        result: Row = {
-            "skipped": report.skipped,
-            "pruned": report.pruned,
-            "vacuumed": report.vacuumed,
-        }
-        return result | ({"error": report.error} if report.error else {})
 
     prune_empty_ghost_sessions = self_repair.prune_empty_ghost_sessions
     finalize_orphaned_compression_sessions = self_repair.finalize_orphaned_compression_sessions

@@ -37,30 +37,31 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.records",
         "frozen records by topic; reading stored content; the gate that makes text safe to show",
-        """safe_text stored_values message_content tool_calls sources relation_to_parent session
-        message listing transcript recap search recall marks trash prune statistics upkeep_reports
-        transfer""",
+        """safe_text stored_values sql_patterns message_content tool_calls sources workspace
+        relation_to_parent session message listing transcript recap search recall marks trash
+        prune statistics upkeep_reports transfer""",
     ),
     _row(
         "hermes_store.config",
         "settings, where files live, reading config.yaml",
-        "paths yaml_reader settings",
+        "paths yaml_reader settings agent_settings",
     ),
     _row("hermes_store.engines", "what every engine offers the rest of the store", "base"),
     _row(
         "hermes_store.engines.sqlite",
         "SQLite files, schema, migrations, full-text indexes, the files beside the database",
-        """schema schema_reader trigger_fingerprint fulltext session_activity_table
+        """schema schema_reader trigger_fingerprint fulltext message_states session_activity_table
         session_activity_temp_view file_capabilities error_translation create_file closing
         files_seen lasting_locks lock_waiting transaction raw_rows damage sqlite_file checkpoint
         migrations session_database erase tokenizer word_list_file words_of_index word_list
-        sidecar_database watch
+        sidecar_database watch holders
         salvage""",
     ),
     _row(
         "hermes_store.sessions",
         "sessions, messages, titles, lineage, compression, branches",
-        """key_values session_files session_rows lineage late_messages messages titles in_use
+        """key_values session_files session_rows lineage late_messages message_order messages titles
+        workspaces in_use
         start_child_session compression branches undo api""",
     ),
     _row(
@@ -101,19 +102,20 @@ HOUSE: tuple[Row, ...] = (
         "hermes_store.gateway",
         "bots: session keys, reset policies, routing, transcript files",
         """message_source whatsapp_aliases session_keys reset_policy file_lock routing_file
-        before_reset open_sessions title_command transcript_files transcript_repair router""",
+        before_reset open_sessions title_command transcript_files transcript_repair caretaker
+        router""",
     ),
     _row(
         "hermes_store.upkeep",
         "prune, statistics, insights, optimize, doctor, repair",
         """statistics insights prune_filter prune_plan prune_by_age optimize auto_prune odd_values
-        doctor repair api""",
+        configured doctor repair api""",
     ),
     _row("hermes_store", "`Store` holds the parts", "store"),
     _row(
         "hermes_store.hermes_state",
         "the names of Hermes Agent: its module, its errors, its tool session_search, more methods",
-        """sqlite3_errors session_search holds_store token_counts handoff telegram_topics
+        """sqlite3_errors session_search holds_store token_counts deleting handoff telegram_topics
         self_repair""",
     ),
     _row("hermes_store", "`SessionDB` translates Hermes Agent's names", "sessiondb"),
@@ -167,15 +169,15 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_tui.cli.common",
         "what verbs share: printing, progress, finding the agent, opening a screen",
-        """output progress context number_options hermes_agent mark_options recap_panel builtin_chat
-        open_screen""",
+        """output progress context number_options ages workspace_option filter_options last_list
+        hermes_agent mark_options recap_panel builtin_chat open_screen""",
     ),
     _row(
         "hermes_tui.cli",
         "one module for each verb, named as the verb",
-        """archive config delete doctor export import_ insights list optimize pin prune recall
-        rename search show stats tag trash restore tree unarchive unpin untag chat resume
-        browse verb_table completions main""",
+        """auto_prune prune archive config delete doctor repair export import_ insights list
+        optimize pin pinned recall rename search show stats tag trash restore tree unarchive unpin untag
+        chat resume browse verb_table completions main""",
     ),
     _row("hermes_tui", "the command", "__main__"),
 )

@@ -6,9 +6,10 @@ import logging
 import threading
 import time
 from pathlib import Path
+from typing import Protocol
 
 from hermes_store.config.settings import Config
-from hermes_store.upkeep.api import Upkeep
+from hermes_store.records.upkeep_reports import MaintenanceReport
 
 LOOK_EVERY = 3_600.0
 """Seconds between two looks; whether pruning is due is for the store to say."""
@@ -16,10 +17,17 @@ LOOK_EVERY = 3_600.0
 log = logging.getLogger("hermes_store.gateway")
 
 
+class Prunes(Protocol):
+    """The part of a store's upkeep that prunes."""
+
+    def auto_prune(self, config: Config, sessions_dir: Path | None = None) -> MaintenanceReport:
+        """Prune if config.yaml asks for it and it is due; never raises."""
+
+
 class Caretaker:
     """Prunes as config.yaml says, while messages come in."""
 
-    def __init__(self, upkeep: Upkeep, config: Config) -> None:
+    def __init__(self, upkeep: Prunes, config: Config) -> None:
         self._upkeep = upkeep
         self._config = config
         self._lock = threading.Lock()
@@ -29,8 +37,6 @@ class Caretaker:
 
     def look_after(self, sessions_dir: Path) -> None:
         """Start pruning if it may be due; returns at once."""
-        if not self._config.sessions.auto_prune:
-            return
         with self._lock:
             now = time.monotonic()
             if self._looked is not None and now - self._looked < LOOK_EVERY:

@@ -22,7 +22,7 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import StoreError, TitleError, TitleTaken
 from hermes_store.gateway import before_reset, open_sessions, reset_policy, title_command
 from hermes_store.gateway.before_reset import BeforeReset
-from hermes_store.gateway.caretaker import Caretaker
+from hermes_store.gateway.caretaker import Caretaker, Prunes
 from hermes_store.gateway.message_source import MessageSource
 from hermes_store.gateway.reset_policy import ResetReason
 from hermes_store.gateway.routing_file import Route, Routes
@@ -30,7 +30,6 @@ from hermes_store.gateway.session_keys import SessionKey, key_of
 from hermes_store.gateway.transcript_files import Transcripts
 from hermes_store.records.session import Session
 from hermes_store.sessions import messages, session_rows, titles
-from hermes_store.upkeep.api import Upkeep
 
 TOUCH_SECONDS = 60.0
 """How outdated the last activity in sessions.json may be while a conversation continues. The
@@ -48,7 +47,7 @@ class HasDatabase(Protocol):
         """The database of the store."""
 
     @property
-    def upkeep(self) -> Upkeep:
+    def upkeep(self) -> Prunes:
         """The maintenance of the store."""
 
 
@@ -114,7 +113,10 @@ class SessionRouter:
         skills. While `has_background_work` is true for a session, it is not reset.
         """
         self._db = store.database
-        self._keeper = Caretaker(store.upkeep, config) if isinstance(config, Config) else None
+        self.caretaker: Caretaker | None = None
+        """Prunes as config.yaml says; None if it does not ask for that."""
+        if isinstance(config, Config) and config.sessions.auto_prune:
+            self.caretaker = Caretaker(store.upkeep, config)
         self._config = config.gateway if isinstance(config, Config) else config or GatewayConfig()
         self._zone = reset_policy.zone_of(self._config)
         self._on_before_reset = on_before_reset
@@ -135,8 +137,8 @@ class SessionRouter:
         The message is not saved; `save` does that. `/title` is answered with `reply`.
         """
         now = self._clock()
-        if self._keeper is not None:
-            self._keeper.look_after(self._db.path.parent / "sessions")
+        if self.caretaker is not None:
+            self.caretaker.look_after(self._db.path.parent / "sessions")
         key = self._key(source)
         wanted = title_command.title_in(message)
         if wanted is not None:
