@@ -132,8 +132,6 @@ ACTIONS: tuple[Action, ...] = (
            10),
     Action("group", "O", "group", "group",
            "Group by date, source, model or workspace, or not at all.", _L),
-    Action("scope-list", "w", "screen.scope", "workspace",
-           "Show this workspace only, or all.", _L, palette=False),
     Action("hidden", "h", "hidden", "hidden", "Show or hide hidden conversations.", _L,
            12),
     Action("pin", "P", "screen.change('pin')", "pin", "Pin or unpin the conversation.", _L),

@@ -52,7 +52,8 @@ HOUSE: tuple[Row, ...] = (
         "SQLite files, schema, migrations, full-text indexes, the files beside the database",
         """schema schema_reader trigger_fingerprint fulltext message_states session_activity_table
         session_activity_temp_view file_capabilities error_translation create_file closing
-        files_seen lasting_locks lock_waiting transaction raw_rows damage sqlite_file checkpoint
+        files_seen cjk_stand_in lasting_locks lock_waiting transaction raw_rows damage sqlite_file
+        checkpoint
         migrations session_database erase tokenizer word_list_file words_of_index word_list
         sidecar_database watch holders
         salvage""",
@@ -176,8 +177,8 @@ HOUSE: tuple[Row, ...] = (
         "hermes_tui.cli",
         "one module for each verb, named as the verb",
         """auto_prune prune archive config delete doctor repair export import_ insights list
-        optimize pin pinned recall rename search show stats tag trash restore tree unarchive unpin untag
-        chat resume browse verb_table completions main""",
+        optimize pin pinned recall rename search show stats tag trash restore tree unarchive
+        unpin untag chat resume browse verb_table completions main""",
     ),
     _row("hermes_tui", "the command", "__main__"),
 )

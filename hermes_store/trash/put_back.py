@@ -9,10 +9,9 @@ from typing import Any
 
 from hermes_store.engines.sqlite.raw_rows import places, quote
 from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.records.relation_to_parent import MARKERS
 from hermes_store.sessions import late_messages, session_rows, titles
 from hermes_store.trash.session_copy import USAGE, Header, usage_columns
-
-_MARKERS = ("_branched_from", "_delegate_from")
 
 
 @dataclass(slots=True)
@@ -137,7 +136,7 @@ def _only_marked(config: Any, former: Any) -> bool:
     now, before = _object(config), _object(former)
     if now is None:
         return False
-    marks = {name for name in _MARKERS if name not in (before or {})}
+    marks = {name for name in MARKERS.values() if name not in (before or {})}
     return {name: value for name, value in now.items() if name not in marks} == (before or {})
 
 

@@ -42,8 +42,6 @@ CREATE TABLE session_model_usage (
 CREATE TABLE compression_locks (
     session_id TEXT PRIMARY KEY, holder TEXT NOT NULL, expires_at REAL NOT NULL);
 CREATE TABLE system_prompts (hash TEXT PRIMARY KEY, prompt TEXT NOT NULL);
-CREATE VIRTUAL TABLE messages_fts USING fts5(content);
-CREATE VIRTUAL TABLE messages_fts_trigram USING fts5(content, tokenize='trigram');
 """
 
 
@@ -61,6 +59,16 @@ def _triggers(table: str) -> str:
     )
 
 
+def inline_full_text() -> str:
+    """Return the full-text tables up to schema 22, with a copy of the text inside."""
+    return (
+        "CREATE VIRTUAL TABLE messages_fts USING fts5(content);"
+        "CREATE VIRTUAL TABLE messages_fts_trigram USING fts5(content, tokenize='trigram');"
+        + _triggers("messages_fts")
+        + _triggers("messages_fts_trigram")
+    )
+
+
 def make(path: Path) -> None:
     """Create the empty file, in WAL mode as a living Hermes has it."""
     con = apsw.Connection(str(path))
@@ -70,7 +78,7 @@ def make(path: Path) -> None:
     for table, columns in _MORE.items():
         for column in columns:
             con.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
-    con.execute(_TABLES + _triggers("messages_fts") + _triggers("messages_fts_trigram"))
+    con.execute(_TABLES + inline_full_text())
     con.execute(f"INSERT INTO schema_version VALUES ({VERSION})")
     con.close()
 

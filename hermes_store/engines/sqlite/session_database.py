@@ -18,6 +18,7 @@ from hermes_store import errors
 from hermes_store.engines.base import Capabilities, Progress, Synchronous
 from hermes_store.engines.sqlite import migrations, session_activity_temp_view
 from hermes_store.engines.sqlite.checkpoint import SIZE_LIMIT, Checkpointer
+from hermes_store.engines.sqlite.cjk_stand_in import StandIn
 from hermes_store.engines.sqlite.damage import mended_declarations
 from hermes_store.engines.sqlite.file_capabilities import probe
 from hermes_store.engines.sqlite.lock_waiting import retried
@@ -141,7 +142,9 @@ class Database:
             with self._flushed(con) if durable else nullcontext():
                 try:
                     with self._file.transaction(con):
+                        self._stand_in.missed = False
                         yield self._transaction(con)
+                        self._stand_in.note(con)
                 except BaseException:
                     self._provided.pop(con, None)  # the view was rolled back too
                     raise
@@ -190,6 +193,7 @@ class Database:
         con.execute(f"PRAGMA journal_size_limit = {SIZE_LIMIT}")
         con.execute(f"PRAGMA synchronous = {self._synchronous}")
         self._checkpointer = Checkpointer(con, self.path)
+        self._stand_in = StandIn(con)
 
     def _use_log(self, con: apsw.Connection) -> None:
         """Switch to write-ahead logging; keep a rollback journal where that is not supported."""
