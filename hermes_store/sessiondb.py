@@ -147,6 +147,7 @@ class SessionDB:
         reasoning_details: Any = None,
         codex_reasoning_items: Any = None,
         codex_message_items: Any = None,
+        *,
         platform_message_id: str | None = None,
         observed: bool = False,
         effect_disposition: str | None = None,
@@ -192,7 +193,7 @@ class SessionDB:
             message_log.clear(tx, session_id)
 
     def get_messages(
-        self, session_id: str, include_inactive: bool = False, include_compacted: bool = False
+        self, session_id: str, *, include_inactive: bool = False, include_compacted: bool = False
     ) -> list[Row]:
         """Return the messages of a session with all their columns.
 

@@ -61,9 +61,9 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.sessions",
         "sessions, messages, titles, lineage, compression, branches",
-        """key_values session_files session_rows lineage late_messages message_order messages titles
-        workspaces in_use
-        start_child_session compression branches undo api""",
+        """key_values session_files system_prompts session_rows model_usage lineage late_messages
+        message_order messages titles workspaces in_use start_child_session compression
+        branches undo api""",
     ),
     _row(
         "hermes_store.search",

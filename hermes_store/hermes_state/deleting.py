@@ -65,6 +65,7 @@ def maybe_auto_prune_and_vacuum(
     min_interval_hours: float = 24,
     vacuum: bool = True,
     sessions_dir: Path | None = None,
+    *,
     min_vacuum_interval_days: float = 30,
 ) -> dict[str, Any]:
     """Prune if the last run is long enough ago; never raises, returns what it did."""

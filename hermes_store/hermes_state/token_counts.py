@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_store.hermes_state.holds_store import HoldsStore
-from hermes_store.sessions import session_rows
+from hermes_store.sessions import model_usage, session_rows
 
 
 def update_token_counts(
@@ -46,4 +46,4 @@ def update_token_counts(
     }
     with self.store.database.write() as tx:
         session_rows.create(tx, session_id, "unknown", model=model)
-        session_rows.add_usage(tx, session_id, usage, absolute=absolute)
+        model_usage.add(tx, session_id, usage, absolute=absolute)

@@ -16,6 +16,7 @@ from hermes_store.sessions import (
     compression,
     lineage,
     messages,
+    model_usage,
     session_rows,
     titles,
     undo,
@@ -109,7 +110,7 @@ class Sessions:
     def add_usage(self, session_id: str, usage: dict[str, Any]) -> None:
         """Add token counts and costs to a session."""
         with self._database.write() as tx:
-            session_rows.add_usage(tx, session_id, usage)
+            model_usage.add(tx, session_id, usage)
 
     def rename(self, session_id: str, title: str | None) -> str | None:
         """Set or, with None, remove the title of a session; return it as stored."""

@@ -35,7 +35,7 @@ def branch(
         start_child_session.end(tx, session_id, "branched", now)
     copied = start_child_session.begin(tx, old, new_id, now, Edge.BRANCH)
     start_child_session.inherit(
-        tx, old.id, copied, (*start_child_session.PROMPT, *start_child_session.PLACE)
+        tx, old.id, copied, (*start_child_session.PROMPT, *session_rows.PLACE)
     )
     start_child_session.copy(tx, old.id, copied, turns)
     name = titles.sanitize(title) or titles.next_in_lineage(tx, old.title or BRANCH_TITLE)

@@ -64,7 +64,7 @@ def compress(
         tx,
         old.id,
         continued,
-        (*start_child_session.PROMPT, *start_child_session.PLACE, *start_child_session.CHAT),
+        (*start_child_session.PROMPT, *session_rows.PLACE, *session_rows.CHAT),
     )
     moment = min((turn.timestamp for turn in kept if turn.timestamp), default=now)
     messages.append(tx, continued, {"role": "user", "content": _marked(summary)}, moment)

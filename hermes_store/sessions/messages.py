@@ -46,6 +46,7 @@ LATER = (
     "api_content",
     "display_kind",
     "display_metadata",
+    "hook_trace",
 )
 """Columns that newer databases have; they are written where they exist."""
 _JSON_COLUMNS = ("reasoning_details", "codex_reasoning_items", "codex_message_items")
@@ -108,8 +109,9 @@ def _for_newer(tx: Transaction, message: Mapping[str, Any]) -> dict[str, Any]:
     given["platform_message_id"] = given["platform_message_id"] or message.get("message_id")
     if given["observed"] is not None:
         given["observed"] = int(bool(given["observed"]))
-    if isinstance(given["display_metadata"], dict | list):
-        given["display_metadata"] = contents.encode_json(given["display_metadata"])
+    for name in ("display_metadata", "hook_trace"):
+        if isinstance(given[name], dict | list):
+            given[name] = contents.encode_json(given[name])
     return {n: v for n, v in given.items() if v is not None and tx.caps.has_message(n)}
 
 
@@ -295,6 +297,8 @@ def conversation(
     result: list[dict[str, Any]] = []
     for message in sorted(found, key=lambda each: int(each["id"])):
         replayed = _replayed(message)
+        if tx.caps.foreign:
+            replayed |= _kept(message)
         if include_ancestors and _is_repeated(result, replayed):
             continue
         result.append(replayed)
@@ -323,6 +327,20 @@ def _replayed(message: Mapping[str, Any]) -> dict[str, Any]:
             if message.get(name):
                 replayed[name] = contents.decode_json(message[name])
     return replayed
+
+
+def _kept(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what newer versions send along, so that replacing messages does not lose it."""
+    names = ("api_content", "timestamp", "effect_disposition", "display_kind")
+    kept = {name: message[name] for name in names if message.get(name)}
+    for name in ("display_metadata", "hook_trace"):
+        if message.get(name):
+            kept[name] = contents.decode_json(message[name])
+    if message.get("platform_message_id"):
+        kept["message_id"] = message["platform_message_id"]
+    if message.get("observed"):
+        kept["observed"] = True
+    return kept
 
 
 def _is_repeated(before: Sequence[Mapping[str, Any]], message: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from math import isfinite
@@ -14,7 +14,6 @@ from typing import Any
 import apsw
 
 from hermes_store.engines.sqlite.schema import SESSION_COLUMNS
-from hermes_store.engines.sqlite.schema_reader import columns as columns_of
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import AmbiguousSession, InvalidInput, SessionNotFound
 from hermes_store.records import stored_values
@@ -23,6 +22,7 @@ from hermes_store.records.relation_to_parent import MARKERS, Edge
 from hermes_store.records.session import Session
 from hermes_store.records.sources import of_source
 from hermes_store.records.workspace import Place
+from hermes_store.sessions import system_prompts
 
 # The columns of a Session in field order; a database may lack some of them.
 _FIELDS = (
@@ -201,35 +201,80 @@ def create(
     marker = MARKERS.get(edge) if edge else None
     if marker and parent_session_id:
         config.setdefault(marker, parent_session_id)
+    row = {
+        "id": session_id,
+        "source": source,
+        "user_id": user_id,
+        "model": model,
+        "model_config": json.dumps(config, ensure_ascii=False) if config else None,
+        "parent_session_id": parent_session_id,
+        "started_at": time.time() if started_at is None else started_at,
+        **system_prompts.columns(tx, system_prompt),
+    }
     try:
         added = tx.run(
-            "INSERT OR IGNORE INTO sessions(id, source, user_id, model, model_config, "
-            "system_prompt, parent_session_id, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                session_id,
-                source,
-                user_id,
-                model,
-                json.dumps(config, ensure_ascii=False) if config else None,
-                system_prompt,
-                parent_session_id,
-                time.time() if started_at is None else started_at,
-            ),
+            f"INSERT OR IGNORE INTO sessions({', '.join(row)}) "
+            f"VALUES ({', '.join('?' * len(row))})",
+            tuple(row.values()),
         )
+        if not added and tx.caps.foreign:
+            _complete(tx, session_id, row)
     except apsw.ConstraintError:
         if parent_session_id is None or exists(tx, parent_session_id):
             raise
         raise SessionNotFound(parent_session_id) from None
-    if added:
+    if added or tx.caps.foreign:
         _set_place(tx, session_id, Place(cwd, git_repo_root, git_branch))
+    if parent_session_id is not None and tx.caps.version >= INHERITS_SINCE:
+        _inherit(tx, session_id)
     return added > 0
+
+
+INHERITS_SINCE = 26
+"""The schema version since which a child takes over what it was not given."""
+PLACE = ("cwd", "git_branch", "git_repo_root", "profile_name")
+CHAT = (
+    "session_key",
+    "chat_id",
+    "chat_type",
+    "thread_id",
+    "display_name",
+    "origin_json",
+    "transport_profile",
+)
+"""A continuation stays in the same chat of its platform; other children do not."""
+
+
+def _inherit(tx: Transaction, session_id: str) -> None:
+    parent = "(SELECT p.{0} FROM sessions p WHERE p.id = sessions.parent_session_id)"
+    continues = f"{parent.format('end_reason')} = 'compression'"
+    for names, condition in ((PLACE, "1"), ((*CHAT, "user_id"), continues)):
+        present = [name for name in names if tx.caps.has_session(name)]
+        changes = ", ".join(f"{n} = COALESCE({n}, {parent.format(n)})" for n in present)
+        if changes:
+            tx.run(f"UPDATE sessions SET {changes} WHERE id = ? AND {condition}", (session_id,))
+
+
+_COMPLETED = ("model", "model_config", "parent_session_id")
+"""What a newer Hermes fills in when a session is created that exists already."""
+
+
+def _complete(tx: Transaction, session_id: str, row: Mapping[str, Any]) -> None:
+    """Fill in what an existing session lacks, as newer versions do."""
+    names = [name for name in _COMPLETED if row[name] is not None]
+    prompt = system_prompts.has_none(tx, session_id)
+    names += [name for name in row if name.startswith("system_prompt") and prompt]
+    if names:
+        changes = ", ".join(f"{name} = COALESCE({name}, ?)" for name in names)
+        values = [row[name] for name in names]
+        tx.run(f"UPDATE sessions SET {changes} WHERE id = ?", (*values, session_id))
 
 
 def _set_place(tx: Transaction, session_id: str, place: Place) -> None:
     given = asdict(place)
     known = {n: v for n, v in given.items() if v is not None and tx.caps.has_session(n)}
     if known:
-        changes = ", ".join(f"{name} = ?" for name in known)
+        changes = ", ".join(f"{name} = COALESCE({name}, ?)" for name in known)
         tx.run(f"UPDATE sessions SET {changes} WHERE id = ?", (*known.values(), session_id))
 
 
@@ -248,74 +293,10 @@ def reopen(tx: Transaction, session_id: str) -> None:
 
 def set_system_prompt(tx: Transaction, session_id: str, prompt: str) -> None:
     """Store the system prompt of a session."""
-    unhash = ", system_prompt_hash = NULL" if tx.caps.has_session("system_prompt_hash") else ""
-    tx.run(f"UPDATE sessions SET system_prompt = ?{unhash} WHERE id = ?", (prompt, session_id))
-
-
-_TOKENS = (
-    "input_tokens",
-    "output_tokens",
-    "cache_read_tokens",
-    "cache_write_tokens",
-    "reasoning_tokens",
-    "api_call_count",
-)
-_LATEST_WINS = ("cost_status", "cost_source", "pricing_version")
-_ROUTE = ("model", "billing_provider", "billing_base_url", "billing_mode")
-"""What tells two routes to models apart."""
-
-
-def add_usage(
-    tx: Transaction, session_id: str, usage: dict[str, Any], *, absolute: bool = False
-) -> None:
-    """Add token counts and costs to a session, or set them with `absolute`."""
-    changes, values = [], []
-    for name in _TOKENS:
-        changes.append(f"{name} = ?" if absolute else f"{name} = COALESCE({name}, 0) + ?")
-        values.append(usage.get(name) or 0)
-    estimated, actual = usage.get("estimated_cost_usd"), usage.get("actual_cost_usd")
-    base = "0" if absolute else "COALESCE({}, 0)"
-    changes.append(f"estimated_cost_usd = {base.format('estimated_cost_usd')} + ?")
-    values.append(estimated or 0.0)
-    if actual is not None:
-        changes.append(f"actual_cost_usd = {base.format('actual_cost_usd')} + ?")
-        values.append(actual)
-    for name in _LATEST_WINS:
-        changes.append(f"{name} = COALESCE(?, {name})")
-        values.append(usage.get(name))
-    for name in _ROUTE:
-        changes.append(f"{name} = COALESCE({name}, ?)")
-        values.append(usage.get(name))
-    tx.run(f"UPDATE sessions SET {', '.join(changes)} WHERE id = ?", (*values, session_id))
-    if "session_model_usage" in tx.caps.tables and not absolute:
-        _add_model_usage(tx, session_id, usage)
-
-
-def _add_model_usage(tx: Transaction, session_id: str, usage: dict[str, Any]) -> None:
-    """Update the totals by model and route of newer databases."""
-    present = columns_of(tx.connection, "session_model_usage")
-    route = tx.one(f"SELECT {', '.join(_ROUTE)} FROM sessions WHERE id = ?", (session_id,)) or (
-        None,
-    ) * len(_ROUTE)
-    row: dict[str, Any] = {"session_id": session_id, "task": ""}
-    row |= {name: usage.get(name) or own or "" for name, own in zip(_ROUTE, route, strict=True)}
-    row["model"] = row["model"] or "unknown"
-    key = [name for name in row if name in present]
-    numbers = [n for n in (*_TOKENS, "estimated_cost_usd", "actual_cost_usd") if n in present]
-    latest = [name for name in ("cost_status", "cost_source") if name in present]
-    now = time.time()
-    row |= {name: usage.get(name) or 0 for name in numbers}
-    row |= {name: usage.get(name) for name in latest} | {"first_seen": now, "last_seen": now}
-    row = {name: value for name, value in row.items() if name in present}
-    changes = [f"{name} = {name} + excluded.{name}" for name in numbers]
-    changes += [f"{name} = COALESCE(excluded.{name}, {name})" for name in latest]
-    changes += ["last_seen = excluded.last_seen"] if "last_seen" in present else []
-    tx.run(
-        f"INSERT INTO session_model_usage({', '.join(row)}) "
-        f"VALUES ({', '.join('?' * len(row))}) "
-        f"ON CONFLICT({', '.join(key)}) DO UPDATE SET {', '.join(changes)}",
-        tuple(row.values()),
-    )
+    stored = system_prompts.columns(tx, prompt)
+    changes = ", ".join(f"{name} = ?" for name in stored)
+    tx.run(f"UPDATE sessions SET {changes} WHERE id = ?", (*stored.values(), session_id))
+    system_prompts.forget_unused(tx)
 
 
 def count(tx: Transaction, source: str | None = None) -> int:

@@ -19,18 +19,6 @@ from hermes_store.records.relation_to_parent import MARKERS, Edge
 from hermes_store.records.session import Session
 from hermes_store.sessions import in_use, late_messages, lineage, messages, session_rows
 
-# Columns of newer databases. A continuation stays in the same chat of its platform; a branch is
-# another conversation and inherits only the working directory.
-PLACE = ("cwd", "git_branch", "git_repo_root", "profile_name")
-CHAT = (
-    "session_key",
-    "chat_id",
-    "chat_type",
-    "thread_id",
-    "display_name",
-    "origin_json",
-    "transport_profile",
-)
 PROMPT = ("system_prompt", "system_prompt_hash")
 _COPIED = (
     *messages.SAID,

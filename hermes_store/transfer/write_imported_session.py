@@ -13,7 +13,7 @@ from hermes_store.errors import TitleTooLong
 from hermes_store.records import tool_calls
 from hermes_store.records.message_content import MARKER
 from hermes_store.records.transfer import Imported, Kind, Outcome
-from hermes_store.sessions import late_messages, messages, session_rows, titles
+from hermes_store.sessions import late_messages, messages, model_usage, session_rows, titles
 from hermes_store.transfer.export_jsonl import dump
 from hermes_store.transfer.parse_import import (
     LATER_OF_SESSIONS,
@@ -81,7 +81,7 @@ def _add(tx: Transaction, record: Record, keep_message_ids: bool) -> int:
         started_at=columns["started_at"],
     )
     if "session_model_usage" in tx.caps.tables and any(columns.get(name) for name in _GROWING):
-        session_rows.add_usage(tx, record.id, columns)
+        model_usage.add(tx, record.id, columns)
     columns = columns | _counters(record)
     names = [each.name for each in SESSION_COLUMNS if each.name not in _BY_HAND]
     names += [name for name in LATER_OF_SESSIONS if tx.caps.has_session(name)]

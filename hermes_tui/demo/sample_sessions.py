@@ -13,7 +13,7 @@ from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.sources import KNOWN
-from hermes_store.sessions import messages, session_rows, titles
+from hermes_store.sessions import messages, model_usage, session_rows, titles
 from hermes_tui.demo import sample_phrases
 from hermes_tui.demo.sample_phrases import Topic
 
@@ -347,7 +347,7 @@ def _write_one(tx: Transaction, session: SampleSession) -> None:
     )
     for message in session.messages:
         messages.append(tx, session.id, message, message["timestamp"])
-    session_rows.add_usage(tx, session.id, session.usage)
+    model_usage.add(tx, session.id, session.usage)
     if session.title:
         titles.assign(tx, session.id, session.title)
     if session.ended_at is not None:

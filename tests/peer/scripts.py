@@ -38,9 +38,22 @@ answers = []
 for name, arguments, options in json.loads(Path(sys.argv[3]).read_text()):
     now += 10.0
     try:
+        if sys.argv[1] == "real" and name == "resolve_resume_session_id":
+            # The oldest version leaves going to the newest continuation to its command.
+            arguments = [db.get_compression_tip(arguments[0])]
         answer = getattr(db, name)(*arguments, **options)
     except EXPECTED:
         answer = "raised"
+    if isinstance(answer, list):
+        for row in answer:
+            if isinstance(row, dict):
+                row.pop("unread", None)
+                if sys.argv[4:] == ["newest"]:
+                    # See docs/compatibility.md: noted here, and more of a row is quoted.
+                    row.pop("last_activity_at", None)
+                    row.pop("snippet", None)
+    elif isinstance(answer, dict) and sys.argv[4:] == ["newest"]:
+        answer.pop("last_activity_at", None)
     if name == "search_messages" and isinstance(answer, list):
         answer.sort(key=lambda row: row["id"])
     answers.append(plain(answer))
@@ -57,19 +70,32 @@ CALLS = [{"id": "c1", "type": "function", "function": {"name": "terminal", "argu
 
 
 class Writer:
-    """Draws steps; remembers whose child is whose, to know what may be deleted."""
+    """Draws steps; remembers whose child is whose, to know what may be deleted.
 
-    def __init__(self, seed: int) -> None:
+    Half of the scripts branch, the others read with ancestors: what a branch shows of its parent
+    differs on purpose. No session has two children, or a child that is a tool's, for the same
+    reason.
+    """
+
+    def __init__(self, seed: int, version: str) -> None:
         self._draw = random.Random(seed)
         self._parents: dict[str, str | None] = {}
+        self._branches = seed % 2 == 0
+        self._oldest = version == "0.13.0"
+        self._newest = version == "0.20.4"
+        self._ended: dict[str, str] = {}
+        """How sessions have ended; the newest version takes no messages for a compressed one."""
 
     def script(self, length: int) -> list[Step]:
         """Return a script of that many steps; the last ones look at everything."""
         makers = [self._create] * 4 + [self._append] * 8 + [self._end] * 3 + [
             self._reopen, self._replace, self._title, self._title, self._usage, self._delete,
-            self._prompt, self._meta, self._ensure, self._handoff, self._handoff, self._topic,
-            self._topic, self._own_repair,
+            self._prompt, self._meta, self._ensure, self._handoff, self._handoff, self._own_repair,
         ] + [self._ask] * 9  # fmt: skip
+        if self._oldest:
+            makers += [self._topic] * 2
+        if self._newest:  # a last activity that was noted outlives its message
+            makers.remove(self._replace)
         steps = [self._draw.choice(makers)() for _ in range(length)]
         return steps + self._look_at_everything()
 
@@ -77,14 +103,20 @@ class Writer:
         known = list(self._parents) or IDS
         return self._draw.choice(known if self._draw.random() < 0.95 else IDS)
 
+    def _open_id(self) -> str:
+        """Return a session that takes messages in every version."""
+        known = [e for e in self._parents if self._ended.get(e) != "compression"]
+        return self._draw.choice(known or ["nobody"]) if self._newest else self._id()
+
     def _text(self) -> str:
         return " ".join(self._draw.choices(WORDS, k=self._draw.randint(1, 14)))
 
     def _create(self) -> Step:
         free = [each for each in IDS if each not in self._parents] or IDS
         new, parent = self._draw.choice(free), None
-        if self._parents and self._draw.random() < 0.6:
-            parent = self._draw.choice([each for each in self._parents if each != new] or [None])
+        childless = [e for e in self._parents if e not in self._parents.values() and e != new]
+        if childless and new not in self._parents and self._draw.random() < 0.6:
+            parent = self._draw.choice(childless)
         if new not in self._parents:
             self._parents[new] = parent
         options: dict[str, Any] = {"parent_session_id": parent}
@@ -95,7 +127,8 @@ class Writer:
                 "system_prompt": "p",
                 "user_id": "u",
             }
-        return ["create_session", [new, self._draw.choice(SOURCES)], options]
+        sources = SOURCES if parent is None else SOURCES[:2]
+        return ["create_session", [new, self._draw.choice(sources)], options]
 
     def _ensure(self) -> Step:
         new = self._id()
@@ -121,21 +154,27 @@ class Writer:
 
     def _append(self) -> Step:
         message = self._message()
-        return ["append_message", [self._id(), message.pop("role"), message.pop("content")],
+        return ["append_message", [self._open_id(), message.pop("role"), message.pop("content")],
                 message]  # fmt: skip
 
     def _replace(self) -> Step:
         if self._draw.random() < 0.3:
-            return ["clear_messages", [self._id()], {}]
+            return ["clear_messages", [self._open_id()], {}]
         said = [self._message() for _ in range(self._draw.randint(0, 4))]
-        return ["replace_messages", [self._id(), said], {}]
+        return ["replace_messages", [self._open_id(), said], {}]
 
     def _end(self) -> Step:
-        reasons = ["compression", "compression", "branched", "user_exit"]
-        return ["end_session", [self._id(), self._draw.choice(reasons)], {}]
+        reasons = ["compression", "compression", "user_exit"]
+        reasons += ["branched"] if self._branches else []
+        who, reason = self._id(), self._draw.choice(reasons)
+        if who in self._parents:
+            self._ended.setdefault(who, reason)
+        return ["end_session", [who, reason], {}]
 
     def _reopen(self) -> Step:
-        return ["reopen_session", [self._id()], {}]
+        who = self._id()
+        self._ended.pop(who, None)
+        return ["reopen_session", [who], {}]
 
     def _title(self) -> Step:
         return ["set_session_title", [self._id(), self._draw.choice(TITLES)], {}]
@@ -194,6 +233,7 @@ class Writer:
         childless = [each for each in self._parents if each not in self._parents.values()]
         gone = self._draw.choice(childless or ["nobody"])
         self._parents.pop(gone, None)
+        self._ended.pop(gone, None)
         return ["delete_session", [gone], {}]
 
     def _ask(self) -> Step:
@@ -222,13 +262,13 @@ class Writer:
             ["get_session", [who], {}],
             ["resolve_session_id", [who[: draw.choice([5, 6, 12, 23])]], {}],
             ["get_messages", [who], {}],
-            ["get_messages_as_conversation", [who], {"include_ancestors": draw.random() < 0.5}],
+            ["get_messages_as_conversation", [who], {"include_ancestors": not self._branches}],
             ["get_session_title", [who], {}],
             ["get_session_by_title", [draw.choice(TITLES)], {}],
             ["resolve_session_by_title", [draw.choice(TITLES[:4])], {}],
             ["get_next_title_in_lineage", [draw.choice(TITLES[:4])], {}],
             ["get_compression_tip", [who], {}],
-            ["resolve_resume_session_id", [who], {}],
+            ["resolve_resume_session_id" if self._oldest else "get_session", [who], {}],
             ["export_session", [who], {}],
             ["session_count", [], {"source": draw.choice([None, "cli"])}],
             ["message_count", [], {"session_id": draw.choice([None, who])}],
@@ -242,6 +282,8 @@ class Writer:
                 steps.append(["list_sessions_rich", [], options])
         for each in IDS:
             for name in ("get_compression_tip", "resolve_resume_session_id", "get_session"):
-                steps.append([name, [each], {}])
+                # Without marks, children are understood differently; see `shapes`.
+                if self._oldest or name != "resolve_resume_session_id":
+                    steps.append([name, [each], {}])
         steps += [["search_messages", [word], {"limit": 500}] for word in WORDS]
         return steps
