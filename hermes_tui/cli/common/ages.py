@@ -10,7 +10,7 @@ from hermes_tui.cli.common.number_options import check_number
 
 DAY = 86_400.0
 EXAMPLES = "30m, 5h, 2d, 1w, 6mo, 1y, or a number of days"
-_AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
+_AGE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)")
 _SECONDS = {
     "s": 1.0, "sec": 1.0, "second": 1.0,
     "m": 60.0, "min": 60.0, "minute": 60.0,
