@@ -137,7 +137,7 @@ class BrowseConfig:
     show: tuple[str, ...] = setting(
         (),
         "What to show that is hidden by default: cron, one-shot, kanban, sub-agents, archived, "
-        "hidden by Hermes, empty.",
+        "unlisted, empty.",
     )
     mouse: bool = setting(True, "Enable the mouse; turn it off to let the terminal select text.")
     keys: Mapping[str, str] = setting(

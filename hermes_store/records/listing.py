@@ -44,7 +44,8 @@ class Hidden(Enum):
     KANBAN = "kanban"
     AGENT = "sub-agents"
     ARCHIVED = "archived"
-    HIDDEN = "hidden by Hermes"
+    HIDDEN = "unlisted"
+    """Hermes Agent itself keeps it out of its lists."""
     EMPTY = "empty"
 
 

@@ -30,7 +30,7 @@ class State(Enum):
 DIVIDERS = {
     State.SENT: "sent to the model",
     State.SUMMARISED: "summarised, no longer sent to the model",
-    State.REWOUND: "taken back, no longer part of the conversation",
+    State.REWOUND: "taken back with /undo",
     State.HIDDEN: "hidden by Hermes Agent",
 }
 """What stands above the first message of a state."""

@@ -203,7 +203,7 @@ def _dividers(outline: Outline) -> dict[int, str]:
     """Return what stands between messages of different states, by the place of the second."""
     found: dict[int, str] = {}
     for stretch in outline.stretches:
-        number = "" if stretch.count == 1 else f"{stretch.count:,} messages "
+        number = "" if stretch.count == 1 else f"{stretch.count:,} "
         found[stretch.first] = number + DIVIDERS[stretch.state]
         found.setdefault(stretch.first + stretch.count, DIVIDERS[State.SENT])
     return found

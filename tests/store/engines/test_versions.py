@@ -158,7 +158,7 @@ def test_compacted_turns_are_shown_and_exported(path: Path, folder: Path) -> Non
     assert "taken back" not in shown
     if keeps:
         everything = hermes(folder, "sessions", "show", "compacted", "--all").out
-        assert "taken back, no longer part" in everything
+        assert "taken back with /undo" in everything
 
 
 def test_it_is_renamed_and_written_to(path: Path) -> None:
