@@ -99,6 +99,13 @@ class Store:
         with self.database.read() as tx:
             return tx.caps
 
+    def unknown_layout(self) -> str | None:
+        """Return a sentence about a database whose tables are of no known version, or None."""
+        from hermes_store.engines.sqlite import unknown_layout
+
+        lacking = self.capabilities().missing
+        return unknown_layout.sentence(lacking) if lacking else None
+
     @contextmanager
     def snapshot(self) -> Iterator[Transaction]:
         """Provide one read-only view of the database, for SQL of your own.

@@ -50,8 +50,9 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.engines.sqlite",
         "SQLite files, schema, migrations, full-text indexes, the files beside the database",
-        """schema schema_reader trigger_fingerprint fulltext message_states session_activity_table
-        session_activity_temp_view file_capabilities error_translation create_file closing
+        """schema schema_reader trigger_fingerprint fulltext message_states unknown_layout
+        session_activity_table session_activity_temp_view file_capabilities error_translation
+        create_file closing
         files_seen cjk_stand_in lasting_locks lock_waiting transaction raw_rows damage sqlite_file
         checkpoint
         migrations session_database erase tokenizer word_list_file words_of_index word_list

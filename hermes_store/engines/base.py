@@ -41,6 +41,8 @@ class Capabilities:
     """Whether `session_activity` exists as an up-to-date table."""
     unindexed: tuple[int, int] | None
     """The first and last id that an index which is being rebuilt does not hold yet."""
+    missing: tuple[str, ...] = ()
+    """Tables and columns that every version has had but this file has not; it is only read."""
 
     @property
     def holds_all_text(self) -> bool:

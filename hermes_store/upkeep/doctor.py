@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hermes_store import errors
 from hermes_store.engines.base import FullText
-from hermes_store.engines.sqlite import fulltext, migrations, schema
+from hermes_store.engines.sqlite import fulltext, migrations, schema, unknown_layout
 from hermes_store.engines.sqlite.damage import find_damage, mended_declarations
 from hermes_store.engines.sqlite.file_capabilities import UNREADABLE
 from hermes_store.engines.sqlite.holders import holders
@@ -85,6 +85,8 @@ def _references(tx: Transaction) -> list[Finding]:
 
 def _schema(tx: Transaction) -> list[Finding]:
     caps = tx.caps
+    if caps.missing:
+        return [Finding(Health.NOTE, "schema", unknown_layout.sentence(caps.missing))]
     if caps.version == UNREADABLE:
         text = "The schema version is missing or unreadable; the schema is left unchanged."
         return [Finding(Health.NOTE, "schema", text)]

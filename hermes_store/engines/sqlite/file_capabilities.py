@@ -11,7 +11,7 @@ import re
 import apsw
 
 from hermes_store.engines.base import Capabilities, FullText
-from hermes_store.engines.sqlite import fulltext, session_activity_table
+from hermes_store.engines.sqlite import fulltext, session_activity_table, unknown_layout
 from hermes_store.engines.sqlite.schema import COLUMNS, PLACE_COLUMNS, SCHEMA_VERSION
 from hermes_store.engines.sqlite.schema_reader import columns, stored
 from hermes_store.records.stored_values import number
@@ -90,14 +90,20 @@ def probe(con: apsw.Connection) -> Capabilities:
     """Probe a database; costs a handful of reads of its schema."""
     tables = stored(con, "table")
     found = version(con)
+    present = {table: columns(con, table) for table in COLUMNS}
+    lacking = unknown_layout.missing(con) if any(present.values()) else ()
+    if lacking:
+        views = unknown_layout.views(con)
+        present = {table: tuple(views.get(table, ())) for table in COLUMNS}
     return Capabilities(
         version=found,
         foreign=found > SCHEMA_VERSION,
-        session_columns=columns(con, "sessions"),
-        message_columns=columns(con, "messages"),
+        session_columns=present["sessions"],
+        message_columns=present["messages"],
         tables=frozenset(tables),
         words=_layout(tables, fulltext.WORDS),
         trigram=_layout(tables, fulltext.TRIGRAM),
         activity=found == SCHEMA_VERSION and session_activity_table.is_intact(con),
         unindexed=_unindexed(con),
+        missing=lacking,
     )

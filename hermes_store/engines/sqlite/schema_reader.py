@@ -18,5 +18,5 @@ def stored(con: apsw.Connection, kind: str) -> dict[str, str]:
 
 def columns(con: apsw.Connection, table: str) -> tuple[str, ...]:
     """Return the columns of a table in order, none if it does not exist."""
-    rows = con.execute("SELECT CAST(name AS BLOB) FROM pragma_table_info(?)", (table,))
+    rows = con.execute("SELECT CAST(name AS BLOB) FROM pragma_table_info(?, 'main')", (table,))
     return tuple(text(name) for (name,) in rows)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import apsw
 
 from hermes_store.engines.base import Capabilities
-from hermes_store.engines.sqlite import message_states
+from hermes_store.engines.sqlite import message_states, unknown_layout
 from hermes_store.engines.sqlite.session_activity_table import (
     LISTED,
     PREVIEW_BYTES,
@@ -32,6 +32,8 @@ def provide(con: apsw.Connection, caps: Capabilities) -> None:
     newer Hermes can mark, hide or rewind.
     """
     con.execute(f"DROP VIEW IF EXISTS {_SHADOW}")
+    if caps.missing:
+        unknown_layout.provide(con)
     if not caps.empty and not caps.activity:
         con.execute(f"CREATE TEMP VIEW {TABLE} AS {_computed(caps)}")
 
@@ -41,7 +43,7 @@ _BEGINNING = f"substr(CAST(m.content AS BLOB), 1, {PREVIEW_BYTES})"
 
 def _first_shown(session: str, visible: str) -> str:
     return (
-        f"(SELECT {{what}} FROM main.messages m WHERE m.session_id = {session} "
+        f"(SELECT {{what}} FROM messages m WHERE m.session_id = {session} "
         f"AND m.role = 'user' AND m.content IS NOT NULL AND {visible} "
         "ORDER BY m.timestamp, m.id LIMIT 1)"
     )
@@ -52,7 +54,7 @@ def last_active(caps: Capabilities, row: str) -> str:
 
     A newer Hermes also notes when an agent was at work without having said anything yet.
     """
-    spoken = f"(SELECT MAX(timestamp) FROM main.messages WHERE session_id = {row}.id)"
+    spoken = f"(SELECT MAX(timestamp) FROM messages WHERE session_id = {row}.id)"
     known = f"COALESCE({spoken}, {row}.started_at)"
     if not caps.has_session("last_activity_at"):
         return known
@@ -72,24 +74,24 @@ def _computed(caps: Capabilities) -> str:
         agents_marked=caps.version >= AGENTS_MARKED_SINCE,
         session_keys=caps.has_session("session_key"),
     )
-    parent = "main.sessions p WHERE p.id = s.parent_session_id"
+    parent = "sessions p WHERE p.id = s.parent_session_id"
     # A session whose parent is missing has no row there, and is a root unless it is marked.
     marked = json_text("s.model_config", "_delegate_from")
     alone = f"CASE WHEN {marked} <> '__orphaned__' THEN 'agent' ELSE '' END"
     kind = f"COALESCE((SELECT {edge('s', 'p', known)} FROM {parent}), {alone})"
     root = (
         "(WITH RECURSIVE up(id, depth) AS (SELECT s.id, 0 UNION "
-        "SELECT p.id, up.depth + 1 FROM up JOIN main.sessions c ON c.id = up.id "
-        "JOIN main.sessions p ON p.id = c.parent_session_id "
+        "SELECT p.id, up.depth + 1 FROM up JOIN sessions c ON c.id = up.id "
+        "JOIN sessions p ON p.id = c.parent_session_id "
         f"WHERE {edge('c', 'p', known)} = 'compression' AND up.depth < 1000) "
         "SELECT id FROM up ORDER BY depth DESC LIMIT 1)"
     )
     chain = (
         "(WITH RECURSIVE chain(id) AS (SELECT s.id UNION SELECT c.id FROM chain "
-        "JOIN main.sessions p ON p.id = chain.id "
-        "JOIN main.sessions c ON c.parent_session_id = p.id "
+        "JOIN sessions p ON p.id = chain.id "
+        "JOIN sessions c ON c.parent_session_id = p.id "
         f"WHERE {edge('c', 'p', known)} = 'compression') "
-        f"SELECT MAX({last_active(caps, 'k')}) FROM chain JOIN main.sessions k ON k.id = chain.id)"
+        f"SELECT MAX({last_active(caps, 'k')}) FROM chain JOIN sessions k ON k.id = chain.id)"
     )
     first = _first_shown("s.id", message_states.readable(caps))
     return (
@@ -99,7 +101,7 @@ def _computed(caps: Capabilities) -> str:
         f"{last_active(caps, 's')} AS last_active, "
         f"CASE WHEN s.end_reason = 'compression' AND {kind} <> 'compression' "
         f"THEN {chain} ELSE {last_active(caps, 's')} END AS chain_active, "
-        "EXISTS (SELECT 1 FROM main.messages WHERE session_id = s.id) AS spoken, "
+        "EXISTS (SELECT 1 FROM messages WHERE session_id = s.id) AS spoken, "
         f"{first.format(what='m.id')} AS preview_id, {first.format(what=_BEGINNING)} AS preview "
-        "FROM main.sessions s"
+        "FROM sessions s"
     )

@@ -16,7 +16,11 @@ import apsw
 
 from hermes_store import errors
 from hermes_store.engines.base import Capabilities, Progress, Synchronous
-from hermes_store.engines.sqlite import migrations, session_activity_temp_view
+from hermes_store.engines.sqlite import (
+    migrations,
+    session_activity_temp_view,
+    unknown_layout,
+)
 from hermes_store.engines.sqlite.checkpoint import SIZE_LIMIT, Checkpointer
 from hermes_store.engines.sqlite.cjk_stand_in import StandIn
 from hermes_store.engines.sqlite.damage import mended_declarations
@@ -57,6 +61,8 @@ class Database:
         self._probed: tuple[tuple[int, int], Capabilities] | None = None
         """Generation and schema cookie of the database, and the capabilities found for it."""
         self._provided: WeakKeyDictionary[apsw.Connection, int] = WeakKeyDictionary()
+        self._lacking: tuple[str, ...] = ()
+        """What a file of unknown layout lacks; it is not changed then."""
         self._ready: apsw.Connection | None = None
         """The connection for which the database was brought up to date."""
         if self.path.is_dir():
@@ -139,6 +145,8 @@ class Database:
             if con.in_transaction:
                 yield self._transaction(con)
                 return
+            if self._lacking:
+                raise errors.DatabaseReadOnly(unknown_layout.sentence(self._lacking))
             with self._flushed(con) if durable else nullcontext():
                 try:
                     with self._file.transaction(con):
@@ -172,7 +180,9 @@ class Database:
 
     def _bring_up_to_date(self, con: apsw.Connection) -> None:
         self._refuse_strangers(con)
-        if probe(con).foreign:
+        found = probe(con)
+        if found.foreign:
+            self._lacking = found.missing
             return
         self._use_log(con)
         if not migrations.is_current(con):

@@ -39,6 +39,8 @@ class Context:
         # Reading does not need config.yaml, and must work with a broken one.
         durability = "FULL" if read_only else self.config().sessions.durability
         with Store(self.database, read_only, synchronous=durability) as store:
+            if read_only and store.capabilities().missing:
+                complain(store.unknown_layout() or "")
             yield store
 
     def config(self) -> Config:

@@ -90,6 +90,9 @@ def show(opening: Opening, config: Config) -> tuple[Choice | None, int]:
     first = FirstPage(opening.database, opening.view, opening.clock(), opening.place)
     first.wait()
     opening = replace(opening, view=first.view)
+    odd = first.store.unknown_layout() if first.store is not None else None
+    if odd is not None:
+        opening = replace(opening, notice=odd, read_only=True)
     # Threads that read the database should not wait long for the drawing thread.
     sys.setswitchinterval(SWITCH_SECONDS)
     from textual.theme import BUILTIN_THEMES
