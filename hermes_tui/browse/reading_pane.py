@@ -311,7 +311,7 @@ class ReadingPane(Vertical):
         words = {State.REWOUND: "taken back", State.HIDDEN: "hidden"}
         counts = [f"{outline.left_out[each]:,} {word}" for each, word in words.items()
                   if outline.left_out.get(each)]  # fmt: skip
-        self.border_subtitle = f"{' · '.join(counts)} (v shows them)" if counts else ""
+        self.border_subtitle = f"v: {' · '.join(counts)}" if counts else ""
 
     def toggle_everything(self) -> None:
         """Show or hide messages that were taken back or are hidden."""

@@ -47,7 +47,7 @@ def content(header: Header, width: int) -> Content:
         parts.append((" Hermes sessions " if wide else " Hermes ", "$primary bold"))
     if header.demo:
         parts.append((" demo ", "$warning bold"))
-    elif wide:
+    elif wide and (header.here is None or width >= WIDEST):
         parts.append((f" {clean(short_path(header.database))} ", "$foreground-muted"))
     found = header.search if not wide else None
     parts.append(f" {found}" if found is not None else f"  {number} {noun}")

@@ -7,7 +7,7 @@ even then at most `OPEN_LIMIT` characters.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +58,8 @@ def lay_out(
     if before is not None:
         lines += [Strip([]), _seam(before, look)]
     if divider is not None:
-        lines += [Strip([]), _strip([(_ruled(divider, look.width - 1), "note")], look)]
+        lines.append(Strip([]))
+        lines += [_strip([(each, "note")], look) for each in _ruled(divider, look.width - 1)]
     if message.role == "tool":
         lines += _tool_output(message, look)
     elif message.role == "user" and message.text.startswith(SUMMARY_MARK):
@@ -92,10 +93,11 @@ def _seam(segment: Session, look: Look) -> Strip:
                     "note")], look)  # fmt: skip
 
 
-def _ruled(text: str, width: int) -> str:
-    """Return a dashed line with a text in it."""
-    said = fit(f"┄┄ {text} ", width).rstrip()
-    return f"{said} {'┄' * max(0, width - cell_len(said) - 1)}"
+def _ruled(text: str, width: int) -> Iterator[str]:
+    """Yield a dashed line with a text in it, or more of them where the text is wider."""
+    for line in _wrapped(text, max(1, width - 3)):
+        said = f"┄┄ {line.rstrip()} "
+        yield said + "┄" * max(0, width - cell_len(said))
 
 
 def _answer(message: Message, look: Look) -> list[Strip]:

@@ -86,12 +86,14 @@ def test_the_list_says_where_and_what_is_unread(today: Path, snap: Snap) -> None
     snap(make_app(today))
 
 
-def test_one_workspace(in_shop: HermesApp, snap: Snap) -> None:
-    snap(in_shop)
+@pytest.mark.parametrize("size", [(120, 36), (80, 24), (40, 12)], ids=str)
+def test_one_workspace(in_shop: HermesApp, snap: Snap, size: tuple[int, int]) -> None:
+    snap(in_shop, size=size)
 
 
-def test_summarised_turns(today: Path, snap: Snap) -> None:
-    snap(make_app(today, state=State(session_id="cron", tab="transcript")))
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)], ids=str)
+def test_summarised_turns(today: Path, snap: Snap, size: tuple[int, int]) -> None:
+    snap(make_app(today, state=State(session_id="cron", tab="transcript")), size=size)
 
 
 def test_everything(today: Path, snap: Snap) -> None:
