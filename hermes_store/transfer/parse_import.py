@@ -19,6 +19,7 @@ from hermes_store.engines.sqlite.schema import (
     Column,
 )
 from hermes_store.records.safe_text import clean, one_line, shorten, storable
+from hermes_store.sessions import session_rows
 
 # Fields of lists and exports that are computed from columns.
 _DERIVED = frozenset({"messages", "last_active", "preview", "_lineage_root_id"})
@@ -29,18 +30,7 @@ LATER_OF_SESSIONS = {
     column.name: column
     for column in (
         *PLACE_COLUMNS,
-        *(
-            Column(name, "TEXT")
-            for name in (
-                "session_key",
-                "chat_id",
-                "chat_type",
-                "thread_id",
-                "display_name",
-                "origin_json",
-                "profile_name",
-            )
-        ),
+        *(Column(name, "TEXT") for name in (*session_rows.CHAT, "profile_name")),
     )
 }
 """Columns of sessions that not every database has, written where they exist."""

@@ -10,7 +10,7 @@ from typing import Any
 from hermes_store.engines.sqlite.raw_rows import places, quote
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.relation_to_parent import MARKERS
-from hermes_store.sessions import late_messages, session_rows, titles
+from hermes_store.sessions import late_messages, session_rows, system_prompts, titles
 from hermes_store.trash.session_copy import USAGE, Header, usage_columns
 
 
@@ -92,13 +92,12 @@ def _find_parent(tx: Transaction, session: dict[str, Any], done: PutBack) -> Non
 
 
 def _unfold_prompt(tx: Transaction, session: dict[str, Any], prompt: str | None) -> None:
-    """Store the prompt with the session if the shared one no longer exists."""
+    """Store a shared prompt again if it is gone; with the session, where none are shared."""
     shared = session.get("system_prompt_hash")
     if shared is None or prompt is None:
         return
-    if "system_prompts" in tx.caps.tables and tx.value(
-        "SELECT 1 FROM system_prompts WHERE hash = ?", (shared,)
-    ):
+    if system_prompts.are_shared(tx):
+        tx.run("INSERT OR IGNORE INTO system_prompts(hash, prompt) VALUES (?, ?)", (shared, prompt))
         return
     session["system_prompt"], session["system_prompt_hash"] = prompt, None
 

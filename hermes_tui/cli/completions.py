@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hermes_store.config import paths
 from hermes_store.errors import StoreError
+from hermes_store.records.workspace import short_name
 from hermes_tui.cli import verb_table
 from hermes_tui.cli.common.context import Context
 from hermes_tui.presentation.fit_text import plain
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from hermes_store.store import Store
 
 SHELLS = ("bash", "zsh", "fish")
-KINDS = ("sessions", "sources", "tags", "searches", "profiles")
+KINDS = ("sessions", "sources", "tags", "searches", "workspaces", "branches", "profiles")
 SESSIONS = 100
 """How many recent sessions to offer; a longer list is of no use."""
 
@@ -35,6 +36,8 @@ _KIND_OF = {
     "resume": "sessions",
     "source": "sources",
     "tags": "tags",
+    "workspace": "workspaces",
+    "branch": "branches",
     "profile": "profiles",
 }
 """The kind of values to offer for an argument, by its name."""
@@ -85,6 +88,10 @@ def _values(kind: str, context: Context) -> Iterator[str]:
             yield from store.lists.sources()
         elif kind == "tags":
             yield from (name for name, _ in store.marks.tags())
+        elif kind == "workspaces":
+            yield from dict.fromkeys(short_name(each) for each in store.lists.workspaces())
+        elif kind == "branches":
+            yield from store.lists.branches()
         else:
             yield from (each.text for each in store.saved_searches.list())
 

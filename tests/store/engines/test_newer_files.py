@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Iterator
@@ -183,8 +184,10 @@ def test_a_system_prompt_kept_once_is_put_back(db: SessionDB, newer: Newer) -> N
     db.update_system_prompt("a", "Be brief.")
     row = db.get_session("a")
     assert row is not None
-    assert (row["system_prompt"], row["system_prompt_hash"]) == ("Be brief.", None)
-    assert newer.rows("SELECT prompt FROM system_prompts") == [("Be kind.",)]
+    digest = hashlib.sha256(b"Be brief.").hexdigest()
+    assert (row["system_prompt"], row["system_prompt_hash"]) == ("Be brief.", digest)
+    # Nothing uses the former one any more.
+    assert newer.rows("SELECT prompt FROM system_prompts") == [("Be brief.",)]
 
 
 def test_counters_and_markers_are_kept_for_the_newer_program(db: SessionDB, newer: Newer) -> None:
