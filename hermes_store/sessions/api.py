@@ -7,7 +7,7 @@ from typing import Any
 
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.errors import SessionNotFound, TitleError, TitleTaken
-from hermes_store.records.message import Message
+from hermes_store.records.message import Message, State
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.session import Lineage, Session, TitleAdvice
 from hermes_store.records.workspace import Place
@@ -15,6 +15,7 @@ from hermes_store.sessions import (
     branches,
     compression,
     lineage,
+    message_order,
     messages,
     model_usage,
     session_rows,
@@ -154,6 +155,11 @@ class Messages:
         """
         with self._database.read() as tx:
             return list(messages.iterate(tx, session_id, everything=everything))
+
+    def left_out(self, session_id: str) -> Mapping[State, int]:
+        """Return how many messages `of` leaves out unless it is asked for everything, by state."""
+        with self._database.read() as tx:
+            return message_order.arrange(tx, session_id).left_out
 
     def by_id(self, ids: Sequence[int]) -> list[Message]:
         """Return messages in the order of `ids`; missing ones are skipped."""

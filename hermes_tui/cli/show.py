@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 
 from hermes_store.records import tool_calls
 from hermes_store.records.message import DIVIDERS, Message, State
@@ -49,6 +50,8 @@ def run(options: argparse.Namespace, context: Context) -> int:
             said = store.messages.of(session.id, everything=options.everything)
             for piece in _plain(session, said, full=options.full):
                 page.write(piece)
+            if not options.everything:
+                page.write(_left_out(store.messages.left_out(session.id)))
     pager = "" if options.no_pager or not sys.stdout.isatty() else _pager()
     if pager:
         _page(clean(page.getvalue()), pager)
@@ -79,6 +82,12 @@ def _plain(session: Session, messages: list[Message], *, full: bool) -> list[str
         calls = clean(tool_calls.summary(message.tool_calls))
         pieces.append("\n".join(filter(None, (text, calls))) + "\n\n")
     return pieces
+
+
+def _left_out(numbers: Mapping[State, int]) -> str:
+    words = {State.REWOUND: "taken back", State.HIDDEN: "hidden"}
+    said = [f"{numbers[each]:,} {word}" for each, word in words.items() if numbers.get(each)]
+    return f"┄┄ left out: {', '.join(said)}; --all shows them ┄┄\n" if said else ""
 
 
 def _shortened(text: str) -> str:
