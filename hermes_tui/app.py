@@ -170,8 +170,9 @@ class HermesApp(QuietApp[Choice]):
 
     def on_failed(self, event: Failed) -> None:
         """Say why automatic pruning failed."""
-        event.stop()
-        self.notify(str(event.error), severity="warning")
+        if event.question is self.Pruned:
+            event.stop()
+            self.notify(str(event.error), severity="warning")
 
     def _leave_if(self, is_hung_up: Callable[[], bool]) -> None:
         """Leave when the terminal is gone and the signal that says so went to somebody else."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -29,7 +30,9 @@ class Caretaker:
 
     def __init__(self, upkeep: Prunes, config: Config) -> None:
         self._upkeep = upkeep
-        self._config = config
+        # Returning space to the disk would keep every message waiting meanwhile.
+        quiet = replace(config.sessions, vacuum_after_prune=False)
+        self._config = replace(config, sessions=quiet)
         self._lock = threading.Lock()
         self._looked: float | None = None
         self.thread: threading.Thread | None = None

@@ -75,8 +75,10 @@ def assign(tx: Transaction, session_id: str, title: str | None, *, by: NamedBy =
         holder = other_holder(tx, session_id, clean)
         if holder is not None:
             raise TitleTaken(clean, holder)
-        # What it continues is not listed: nobody could rename that first.
-        tx.run("UPDATE sessions SET title = NULL WHERE title = ? AND id <> ?", (clean, session_id))
+        holder = holder_of(tx, clean)
+        if holder is not None and holder != session_id:
+            # What it continues is not listed: nobody could rename that first.
+            tx.run("UPDATE sessions SET title = NULL WHERE id = ?", (holder,))
     named_by = f", {_NAMED_BY} = ?" if tx.caps.has_session(_NAMED_BY) else ""
     values = (clean, clean and by) if named_by else (clean,)
     try:

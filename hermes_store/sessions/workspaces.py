@@ -31,8 +31,13 @@ def key(caps: Capabilities, alias: str) -> str:
 
 
 def matches(caps: Capabilities, alias: str, needle: str) -> tuple[str, tuple[str, ...]]:
-    """Return the SQL condition that a part of the path is `needle`, and its values."""
+    """Return the SQL condition that a part of the path is `needle`, and its values.
+
+    A blank needle is no condition.
+    """
     wanted = needle.strip()
+    if not wanted:
+        return "1", ()
     wanted = wanted.rstrip("/\\") or wanted
     if len(wanted) > MAX_NEEDLE:
         raise InvalidInput(f"A part of a path has at most {MAX_NEEDLE:,} characters.")

@@ -91,6 +91,15 @@ def test_many_are_archived_and_pruned_at_once(home: Path) -> None:
     assert hermes(home, "sessions", "restore", "--last").code == 0
 
 
+@pytest.mark.parametrize("flag", ["--title", "--workspace", "--cwd", "--branch", "--source",
+                                  "--provider", "--where", "--user"])  # fmt: skip
+def test_a_blank_condition_is_none(home: Path, flag: str) -> None:
+    done = hermes(home, "sessions", "prune", "--dry-run", "--json", flag, " ").json()
+    assert done["sessions"] == ["year"]  # those that are 90 days old
+    refused = hermes(home, "sessions", "archive", flag, "", "--yes")
+    assert refused.code == 2 and "Say what to archive" in refused.err
+
+
 def test_an_empty_time_is_refused(home: Path) -> None:
     done = hermes(home, "sessions", "prune", "--older-than", "1d", "--newer-than", "2h")
     assert done.code == 2 and "--newer-than" in done.err

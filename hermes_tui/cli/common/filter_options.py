@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import fields
+from typing import Any
 
 from hermes_store.errors import InvalidInput
 from hermes_store.records.prune import PruneFilter
@@ -59,6 +60,7 @@ def chosen(options: argparse.Namespace, now: float) -> PruneFilter:
     }
     for name, value in bounds.items():
         check_number(f"--{name.replace('_', '-')}", value, least=0)
+    texts: dict[str, Any] = {name: _said(getattr(options, name)) for name in _TEXTS}
     before, after = _times(options, now, "before", "after", "started")
     older, newer = _times(options, now, "older_than", "newer_than", "active")
     return PruneFilter(
@@ -67,12 +69,20 @@ def chosen(options: argparse.Namespace, now: float) -> PruneFilter:
         active_after=newer,
         started_before=before,
         started_after=after,
-        source=known_name(options.source),
-        workspace=options.workspace,
-        where=options.where,
-        **{name: getattr(options, name) for name in _TEXTS},
+        source=known_name(_said(options.source)),
+        workspace=_said(options.workspace),
+        where=options.where.strip(),
+        **texts,
         **bounds,
     )
+
+
+def _said(text: str | None) -> str | None:
+    """Return a text; None if it is blank, as from a variable of a script that is not set.
+
+    A blank condition would hold for everything.
+    """
+    return text if text is not None and text.strip() else None
 
 
 def _times(
