@@ -14,6 +14,7 @@ import apsw
 
 from hermes_store.engines.sqlite import message_states
 from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS
+from hermes_store.engines.sqlite.schema_reader import quote
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput, SessionNotFound
 from hermes_store.records import message_content as contents
@@ -249,7 +250,7 @@ def iterate_rows(
     present = tx.caps.message_columns
     missing = [column.name for column in MESSAGE_COLUMNS if column.name not in present]
     names = (*present, *missing)
-    selected = ", ".join([f"m.{name}" for name in present] + ["NULL"] * len(missing))
+    selected = ", ".join([f"m.{quote(name)}" for name in present] + ["NULL"] * len(missing))
     if which is Which.SENT:
         found = tx.rows(
             f"SELECT {selected} FROM messages m WHERE m.session_id = ? AND m.id > ? "

@@ -14,6 +14,7 @@ from typing import Any
 import apsw
 
 from hermes_store.engines.sqlite.schema import SESSION_COLUMNS
+from hermes_store.engines.sqlite.schema_reader import quote
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import AmbiguousSession, InvalidInput, SessionNotFound
 from hermes_store.records import stored_values
@@ -120,7 +121,8 @@ def all_columns(tx: Transaction, alias: str) -> tuple[tuple[str, ...], str]:
     """
     present = tx.caps.session_columns
     missing = [column.name for column in SESSION_COLUMNS if column.name not in present]
-    selected = {name: f"{alias}.{name}" for name in present} | dict.fromkeys(missing, "NULL")
+    selected = {name: f"{alias}.{quote(name)}" for name in present}
+    selected |= dict.fromkeys(missing, "NULL")
     if "system_prompts" in tx.caps.tables and "system_prompt_hash" in present:
         selected["system_prompt"] = (
             f"COALESCE({alias}.system_prompt, (SELECT prompt FROM system_prompts "
@@ -293,10 +295,11 @@ def reopen(tx: Transaction, session_id: str) -> None:
 
 def set_system_prompt(tx: Transaction, session_id: str, prompt: str) -> None:
     """Store the system prompt of a session."""
+    former = system_prompts.shared_by(tx, session_id)
     stored = system_prompts.columns(tx, prompt)
     changes = ", ".join(f"{name} = ?" for name in stored)
     tx.run(f"UPDATE sessions SET {changes} WHERE id = ?", (*stored.values(), session_id))
-    system_prompts.forget_unused(tx)
+    system_prompts.forget_unused(tx, former)
 
 
 def count(tx: Transaction, source: str | None = None) -> int:

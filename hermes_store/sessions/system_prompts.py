@@ -39,11 +39,17 @@ def has_none(tx: Transaction, session_id: str) -> bool:
     return row is not None
 
 
-def forget_unused(tx: Transaction, name: str | None = None) -> None:
-    """Delete prompts that no session uses any more: one, or all of them."""
+def shared_by(tx: Transaction, session_id: str) -> str | None:
+    """Return the hash of the shared prompt of a session, if it has one."""
     if not are_shared(tx):
-        return
-    if name is None:
-        tx.run(f"DELETE FROM system_prompts WHERE NOT EXISTS ({_USED})")
-    else:
+        return None
+    found: str | None = tx.value(
+        "SELECT system_prompt_hash FROM sessions WHERE id = ?", (session_id,)
+    )
+    return found
+
+
+def forget_unused(tx: Transaction, name: str | None) -> None:
+    """Delete a shared prompt that no session uses any more."""
+    if name is not None and are_shared(tx):
         tx.run(f"DELETE FROM system_prompts WHERE hash = ? AND NOT EXISTS ({_USED})", (name,))

@@ -30,15 +30,20 @@ def key(caps: Capabilities, alias: str) -> str:
     return f"COALESCE({named}, NULL)" if named else "NULL"
 
 
+def part_of_path(needle: str) -> str:
+    """Return a part of a path as workspaces have it, without the slash that shells add."""
+    wanted = needle.strip()
+    return wanted.rstrip("/\\") or wanted
+
+
 def matches(caps: Capabilities, alias: str, needle: str) -> tuple[str, tuple[str, ...]]:
     """Return the SQL condition that a part of the path is `needle`, and its values.
 
     A blank needle is no condition.
     """
-    wanted = needle.strip()
+    wanted = part_of_path(needle)
     if not wanted:
         return "1", ()
-    wanted = wanted.rstrip("/\\") or wanted
     if len(wanted) > MAX_NEEDLE:
         raise InvalidInput(f"A part of a path has at most {MAX_NEEDLE:,} characters.")
     return f"{key(caps, alias)} LIKE ? ESCAPE '\\'", (like(wanted),)

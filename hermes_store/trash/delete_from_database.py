@@ -38,15 +38,12 @@ def delete_session(tx: Transaction, session_id: str) -> Deleted | None:
     if not session_rows.exists(tx, session_id):
         return None
     _hand_children_up(tx, session_id)
-    shared = None
-    if system_prompts.are_shared(tx):
-        shared = tx.value("SELECT system_prompt_hash FROM sessions WHERE id = ?", (session_id,))
+    shared = system_prompts.shared_by(tx, session_id)
     with overwriting(tx.connection):
         session_activity_table.stop_tracking(tx.connection, tx.caps, session_id)
         removed = tx.run("DELETE FROM messages WHERE session_id = ?", (session_id,))
         tx.run("DELETE FROM sessions WHERE id = ?", (session_id,))
-        if shared is not None:
-            system_prompts.forget_unused(tx, shared)
+        system_prompts.forget_unused(tx, shared)
     return Deleted((session_id,), removed)
 
 

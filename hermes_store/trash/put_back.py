@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_store.engines.sqlite.raw_rows import places, quote
+from hermes_store.engines.sqlite.raw_rows import places
+from hermes_store.engines.sqlite.schema_reader import quote
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.relation_to_parent import MARKERS
 from hermes_store.sessions import late_messages, session_rows, system_prompts, titles

@@ -51,6 +51,8 @@ class Member:
     """The key of a gateway's session."""
     place: Place
     last_active: float
+    spoken: bool
+    """Whether it has messages, whatever its counter says."""
     dated: bool
     """Whether its times are times; nobody can say how old it is otherwise."""
 
@@ -114,7 +116,7 @@ def _members(tx: Transaction) -> Iterator[Member]:
     more = ", ".join(f"s.{n}" if tx.caps.has_session(n) else "NULL" for n in _OPTIONAL)
     rows = tx.rows(
         "SELECT s.id, p.id, a.edge, s.source, s.model, s.started_at, s.ended_at, "
-        f"COALESCE(s.message_count, 0), a.last_active, {more} "
+        f"COALESCE(s.message_count, 0), a.last_active, a.spoken, {more} "
         "FROM session_activity a JOIN sessions s ON s.id = a.session_id "
         "LEFT JOIN sessions p ON p.id = s.parent_session_id"
     )
@@ -122,7 +124,7 @@ def _members(tx: Transaction) -> Iterator[Member]:
 
 
 def _member(session_id: str, parent: Any, edge: Any, source: Any, *rest: Any) -> Member:
-    model, started_at, ended_at, messages, last_active, *optional = rest
+    model, started_at, ended_at, messages, last_active, spoken, *optional = rest
     more = dict(zip(_OPTIONAL, optional, strict=True))
     cost = optional_amount(more["actual_cost_usd"])
     return Member(
@@ -146,6 +148,7 @@ def _member(session_id: str, parent: Any, edge: Any, source: Any, *rest: Any) ->
         key=optional_text(more["session_key"]),
         place=Place(*(optional_text(more[n]) for n in ("cwd", "git_repo_root", "git_branch"))),
         last_active=moment(last_active),
+        spoken=bool(spoken),
         dated=is_moment(started_at) and is_moment(last_active),
     )
 

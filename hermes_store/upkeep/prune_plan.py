@@ -16,7 +16,7 @@ from hermes_store.marks.marks import Marks
 from hermes_store.records.prune import PruneFilter, PrunePlan, PruneRow
 from hermes_store.records.sources import spellings
 from hermes_store.records.trash import Remark
-from hermes_store.sessions import in_use
+from hermes_store.sessions import in_use, workspaces
 from hermes_store.upkeep import prune_filter
 from hermes_store.upkeep.prune_filter import Family
 
@@ -90,7 +90,10 @@ def _has_texts(family: Family, chosen: PruneFilter) -> bool:
         _has(chosen.title, (each.title for each in chain))
         and _has(chosen.model, (each.model for each in chain))
         and _has(chosen.branch, (each.place.git_branch for each in chain))
-        and _has(chosen.workspace, (each.place.workspace for each in chain))
+        and _has(
+            chosen.workspace and workspaces.part_of_path(chosen.workspace),
+            (each.place.workspace for each in chain),
+        )
         and _is(chosen.end_reason, (each.end_reason for each in chain))
         and _is(chosen.user, (each.user for each in chain))
         and _is(chosen.chat_id, (each.chat_id for each in chain))
@@ -124,7 +127,10 @@ def _is_below(folder: str | None, texts: Iterator[str | None]) -> bool:
 def _never_active(family: Family) -> bool:
     """Return whether a gateway opened a conversation and nobody used it."""
     members = [member for _, member in family.members]
-    used = any(each.messages or each.tokens or each.tool_calls or each.title for each in members)
+    used = any(
+        each.spoken or each.messages or each.tokens or each.tool_calls or each.title
+        for each in members
+    )
     return bool(family.root.key) and not used
 
 

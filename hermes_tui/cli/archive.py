@@ -31,6 +31,8 @@ def run(options: argparse.Namespace, context: Context) -> int:
     if options.session:
         if not filter_options.is_empty(wanted):
             raise InvalidInput("Give conversations or conditions, not both.")
+        if options.dry_run:
+            return _only_say(options, context)
         return mark_options.run(
             options, context, lambda store, session_id: store.marks.archive(session_id)
         )
@@ -66,4 +68,16 @@ def run(options: argparse.Namespace, context: Context) -> int:
             f"Archived {plural(len(ids), 'conversation')}. 'hermes sessions unarchive' shows one "
             "again."
         )
+    return 0
+
+
+def _only_say(options: argparse.Namespace, context: Context) -> int:
+    """Say what naming conversations would archive."""
+    with context.store() as store:
+        ids = [store.sessions.find(each).id for each in options.session]
+    if context.printer.as_json:
+        context.printer.data("archive", dry_run=True, archived=0, sessions=ids)
+    else:
+        for session_id in ids:
+            context.printer.line(f"Would archive {session_id}. Nothing was changed.")
     return 0

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hermes_store.config import paths
 from hermes_store.config.settings import Config
-from hermes_store.errors import DatabaseMissing, InvalidInput, NotFound
+from hermes_store.errors import DatabaseMissing, InvalidInput, NotFound, SessionNotFound
 from hermes_store.records.recap import Recap
 from hermes_store.records.session import Session
 from hermes_store.sessions.workspaces import place_of
@@ -35,7 +35,7 @@ BUILTIN = "--builtin"
 KEEP_FOLDER, IN = "--no-restore-cwd", "--in"
 LATEST = "latest"
 """The name that means the last session; one with this title is found with -c."""
-MOST_DIGITS = 3
+MOST_DIGITS = 4
 """A longer number is the beginning of an id, not a place in a list."""
 KEEPS_FOLDER_SINCE = 22
 """The schema version of the first agent that goes to a session's folder itself."""
@@ -178,9 +178,13 @@ def _go_back(context: Context, session: Session, *, stays: bool) -> None:
 
 def _find(store: Store, context: Context, wish: Wish) -> Session | None:
     if wish.number is not None:
-        listed = last_list.session_at(context.database, wish.number)
-        if listed is not None:
-            return store.sessions.find_to_resume(listed)
+        listed = last_list.read(context.database)
+        if 1 <= wish.number <= len(listed):
+            return store.sessions.find_to_resume(listed[wish.number - 1])
+        try:
+            return store.sessions.find_to_resume(str(wish.name))
+        except SessionNotFound:
+            raise NotFound(last_list.missing(wish.number, len(listed))) from None
     if wish.name is not None:
         return store.sessions.find_to_resume(wish.name)
     last = _last_here(store) or store.lists.recent_ids("cli", limit=1)

@@ -93,11 +93,32 @@ def test_many_are_archived_and_pruned_at_once(home: Path) -> None:
 
 @pytest.mark.parametrize("flag", ["--title", "--workspace", "--cwd", "--branch", "--source",
                                   "--provider", "--where", "--user"])  # fmt: skip
-def test_a_blank_condition_is_none(home: Path, flag: str) -> None:
-    done = hermes(home, "sessions", "prune", "--dry-run", "--json", flag, " ").json()
-    assert done["sessions"] == ["year"]  # those that are 90 days old
-    refused = hermes(home, "sessions", "archive", flag, "", "--yes")
-    assert refused.code == 2 and "Say what to archive" in refused.err
+def test_a_blank_condition_is_refused(home: Path, flag: str) -> None:
+    """A script whose variable is not set must not get everything."""
+    for verb in ("prune", "archive"):
+        refused = hermes(home, "sessions", verb, flag, " ", "--older-than", "1h", "--yes")
+        assert refused.code == 2 and f"{flag} is empty" in refused.err
+    assert hermes(home, "sessions", "list", "--json").json()["sessions"][3]["id"] == "year"
+
+
+def test_naming_what_to_archive_can_be_tried(home: Path) -> None:
+    done = hermes(home, "sessions", "archive", "year", "--dry-run")
+    assert done.out == "Would archive year. Nothing was changed.\n"
+    assert "year" in hermes(home, "sessions", "list").out
+
+
+def test_eight_digits_are_a_date(home: Path) -> None:
+    day = time.strftime("%Y%m%d", time.localtime(time.time() - 10 * DAY))
+    done = hermes(home, "sessions", "prune", "--dry-run", "--json", "--after", day).json()
+    assert done["sessions"] == ["week", "fresh"]
+    refused = hermes(home, "sessions", "prune", "--dry-run", "--newer-than", "999999")
+    assert refused.code == 2
+
+
+def test_a_path_may_end_with_a_slash_or_begin_with_a_dot(home: Path) -> None:
+    done = hermes(home, "sessions", "prune", "--dry-run", "--json", "--workspace", "/src/shop/")
+    assert done.json()["sessions"] == ["week", "fresh"]
+    assert hermes(home, "sessions", "prune", "--dry-run", "--cwd", ".").code == 0
 
 
 def test_an_empty_time_is_refused(home: Path) -> None:
@@ -114,6 +135,8 @@ def test_chats_that_nobody_used_are_pruned_although_they_never_ended(tmp_path: P
     program.session("unused", old, session_key="agent:main:x", message_count=0)
     program.session("unkeyed", old, message_count=0)
     program.session("named", old, session_key="k", message_count=0, title="Mine")
+    program.session("miscounted", old, session_key="k3", message_count=0)
+    program.say("miscounted", "but somebody did", old)
     program.session("young", time.time() - DAY, session_key="k2", message_count=0)
     program.close()
     done = hermes(tmp_path, "sessions", "prune", "--never-active", "--yes", "--json").json()

@@ -109,7 +109,7 @@ def test_a_number_means_the_last_list(
     database = tmp_path / "state.db"
     fill(database, shop)
     before = run_in(tmp_path, tmp_path, agent, "-r", "2")
-    assert before.code == 1 and "'2'" in before.err
+    assert before.code == 1 and "no list yet to count in" in before.err
     out = Terminal()
     context = Context(tmp_path, database, Printer(out), LONG_AGO + 100)
     import argparse
@@ -122,8 +122,29 @@ def test_a_number_means_the_last_list(
     assert run_in(tmp_path, tmp_path, agent, "-r", "3").out.splitlines()[-1] == "--resume in_shop"
     beyond = run_in(tmp_path, tmp_path, agent, "-r", "7")
     assert beyond.code == 1 and "no number 7 in the last list, which has 3 rows" in beyond.err
+    with SessionDB(database) as db:
+        db.set_session_title("gone", "404")
+    titled = run_in(tmp_path, tmp_path, agent, "-r", "404")
+    assert titled.out.splitlines()[-1] == "--resume gone"
     last_list.path_for(database).write_text("{broken")
     assert run_in(tmp_path, tmp_path, agent, "-r", "1").code == 1
+
+
+def test_a_relative_path_stays_the_same_file(
+    tmp_path: Path, agent: dict[str, str], shop: Path
+) -> None:
+    fill(tmp_path / "state.db", shop)
+    for path in (tmp_path / "state.db", shop / "state.db"):
+        with SessionDB(path) as db:
+            db.create_session("in_shop", "cli")
+            db.end_session("in_shop", "cli_close")
+    for more in ((), ("--in", "shop")):
+        done = run_in(tmp_path, tmp_path, agent, "--db", "state.db", "-r", "in_shop", *more)
+        assert done.out.splitlines()[-2] == str(shop)
+    with SessionDB(tmp_path / "state.db", read_only=True) as db:
+        assert db.store.sessions.get("in_shop").ended_at is None
+    with SessionDB(shop / "state.db", read_only=True) as db:
+        assert db.store.sessions.get("in_shop").ended_at is not None
 
 
 def test_a_list_that_nobody_sees_is_not_kept(tmp_path: Path, shop: Path) -> None:

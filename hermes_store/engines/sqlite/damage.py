@@ -13,8 +13,7 @@ import apsw
 
 from hermes_store.engines.sqlite import schema
 from hermes_store.engines.sqlite.file_capabilities import version
-from hermes_store.engines.sqlite.raw_rows import quote
-from hermes_store.engines.sqlite.schema_reader import columns, stored
+from hermes_store.engines.sqlite.schema_reader import columns, quote, stored
 
 MAX_COMPLAINTS = 1_000
 

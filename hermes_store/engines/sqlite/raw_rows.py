@@ -12,6 +12,8 @@ from typing import Any
 
 import apsw
 
+from hermes_store.engines.sqlite.schema_reader import quote
+
 
 class RawText(bytes):
     """Stored text that is not valid UTF-8, byte for byte."""
@@ -39,11 +41,6 @@ def raw_rows(
         for row in islice(rows, given, None):
             pairs = zip(row[::2], row[1::2], strict=True)
             yield tuple(_text(value) if kind == "text" else value for kind, value in pairs)
-
-
-def quote(name: str) -> str:
-    """Return a name as SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def places(values: Sequence[Any]) -> str:

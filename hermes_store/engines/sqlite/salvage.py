@@ -20,7 +20,8 @@ import apsw
 from hermes_store.engines.sqlite.create_file import create
 from hermes_store.engines.sqlite.damage import is_fulltext, shadows_of
 from hermes_store.engines.sqlite.fulltext import indexed_text
-from hermes_store.engines.sqlite.raw_rows import places, quote, raw_rows
+from hermes_store.engines.sqlite.raw_rows import places, raw_rows
+from hermes_store.engines.sqlite.schema_reader import quote
 
 MAX_PROBES = 300_000
 """How many rows are looked up one by one where a table cannot be read in order."""

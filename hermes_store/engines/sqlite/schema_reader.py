@@ -20,3 +20,8 @@ def columns(con: apsw.Connection, table: str) -> tuple[str, ...]:
     """Return the columns of a table in order, none if it does not exist."""
     rows = con.execute("SELECT CAST(name AS BLOB) FROM pragma_table_info(?, 'main')", (table,))
     return tuple(text(name) for (name,) in rows)
+
+
+def quote(name: str) -> str:
+    """Return a name as SQL."""
+    return '"' + name.replace('"', '""') + '"'

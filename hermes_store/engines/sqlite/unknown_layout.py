@@ -10,7 +10,7 @@ from __future__ import annotations
 import apsw
 
 from hermes_store.engines.sqlite.schema import COLUMNS
-from hermes_store.engines.sqlite.schema_reader import columns, stored
+from hermes_store.engines.sqlite.schema_reader import columns, quote, stored
 
 _ALWAYS = {
     table: tuple(each.name for each in declared if each.since == 1)
@@ -48,7 +48,7 @@ def views(con: apsw.Connection) -> dict[str, dict[str, str]]:
     spoken = present["messages"]
     if "id" not in present["sessions"] and "session_id" not in spoken:
         return {}
-    sessions = {name: f"t.{name}" for name in present["sessions"]}
+    sessions = {name: f"t.{quote(name)}" for name in present["sessions"]}
     if "id" not in present["sessions"]:
         sessions = {"id": "t.session_id"}
     own = f"main.messages o WHERE o.session_id = {sessions['id']}"
@@ -59,9 +59,10 @@ def views(con: apsw.Connection) -> dict[str, dict[str, str]]:
         "started_at": f"(SELECT MIN(o.timestamp) FROM {own})" if timed else "0.0",
         "message_count": f"(SELECT COUNT(*) FROM {own})" if known else "0",
     } | sessions
-    numbered = "t.rowid" if "messages" in stored(con, "table") else _NUMBER
+    declared_as = stored(con, "table").get("messages", "without rowid")
+    numbered = _NUMBER if "without rowid" in declared_as.lower() else "t.rowid"
     messages = {"id": numbered, "role": "'unknown'", "timestamp": "0.0"}
-    messages |= {name: f"t.{name}" for name in spoken}
+    messages |= {name: f"t.{quote(name)}" for name in spoken}
     made = {"sessions": sessions, "messages": messages}
     for table, declared in COLUMNS.items():
         made[table] |= {each.name: "NULL" for each in declared if each.name not in made[table]}
@@ -76,12 +77,12 @@ def provide(con: apsw.Connection) -> None:
     tables = {table: columns(con, table) for table in COLUMNS}
     for table, selected in made.items():
         named = {"rowid": _NUMBER} | selected if table == "sessions" else selected
-        listed = ", ".join(f'{sql} AS "{name}"' for name, sql in named.items())
+        listed = ", ".join(f"{sql} AS {quote(name)}" for name, sql in named.items())
         origin = f"main.{table} t"
         if table == "sessions" and "id" not in tables["sessions"]:
             origin = "(SELECT DISTINCT session_id FROM main.messages) t"
         elif table == "messages" and "session_id" not in tables["messages"]:
-            listed = ", ".join(f'NULL AS "{name}"' for name in selected)
+            listed = ", ".join(f"NULL AS {quote(name)}" for name in selected)
             origin = "(SELECT 1 WHERE 0) t"
         con.execute(f"DROP VIEW IF EXISTS temp.{table}")
         con.execute(f"CREATE TEMP VIEW {table} AS SELECT {listed} FROM {origin}")

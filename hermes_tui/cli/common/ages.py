@@ -10,6 +10,8 @@ from hermes_tui.cli.common.number_options import check_number
 
 DAY = 86_400.0
 EXAMPLES = "30m, 5h, 2d, 1w, 6mo, 1y, or a number of days"
+MOST_DAYS = 36_500
+_DATE = re.compile(r"[0-9]{8}")
 _AGE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)")
 _SECONDS = {
     "s": 1.0, "sec": 1.0, "second": 1.0,
@@ -42,9 +44,10 @@ def days(text: str, flag: str = "--older-than") -> float:
 
 def moment(text: str, flag: str, now: float) -> float:
     """Return a point in time: that long ago, or a date, local unless it names a zone."""
-    seconds = _seconds(text)
+    # As a number of days it would be before every time there is; people mean a date.
+    seconds = None if _DATE.fullmatch(text.strip()) else _seconds(text)
     if seconds is not None:
-        check_number(flag, seconds / DAY, least=0)
+        check_number(flag, seconds / DAY, least=0, most=MOST_DAYS)
         return now - seconds
     try:
         return datetime.fromisoformat(text.strip()).timestamp()

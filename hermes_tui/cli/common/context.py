@@ -90,8 +90,16 @@ def from_options(options: argparse.Namespace) -> Context:
             base = paths.profile_home(profile, base)
         database = paths.database_path(base)
     return Context(
-        home=base,
-        database=database,
+        home=_absolute(base),
+        database=_absolute(database),
         printer=Printer(as_json=getattr(options, "json", False)),
         now=time.time(),
     )
+
+
+def _absolute(path: Path) -> Path:
+    """Return a path that stays the same when the program goes to another folder."""
+    try:
+        return path.absolute()
+    except OSError:  # the current folder was deleted
+        return path

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
+from hermes_store.config import paths
 from hermes_store.errors import InvalidInput
 from hermes_store.records.prune import PruneFilter
 from hermes_store.records.sources import known_name
@@ -48,7 +50,7 @@ def describe(parser: argparse.ArgumentParser, verb: str) -> None:
         for bound in ("min", "max"):
             flag = f"--{bound}-{name.replace('_', '-')}"
             group.add_argument(flag, type=kind, metavar=unit)
-    group.add_argument("--where", default="", help=f"{verb} only what matches these search fields")
+    group.add_argument("--where", help=f"{verb} only what matches these search fields")
 
 
 def chosen(options: argparse.Namespace, now: float) -> PruneFilter:
@@ -60,7 +62,8 @@ def chosen(options: argparse.Namespace, now: float) -> PruneFilter:
     }
     for name, value in bounds.items():
         check_number(f"--{name.replace('_', '-')}", value, least=0)
-    texts: dict[str, Any] = {name: _said(getattr(options, name)) for name in _TEXTS}
+    texts: dict[str, Any] = {name: _said(options, name) for name in _TEXTS}
+    texts["cwd"] = texts["cwd"] and _folder(texts["cwd"])
     before, after = _times(options, now, "before", "after", "started")
     older, newer = _times(options, now, "older_than", "newer_than", "active")
     return PruneFilter(
@@ -69,20 +72,30 @@ def chosen(options: argparse.Namespace, now: float) -> PruneFilter:
         active_after=newer,
         started_before=before,
         started_after=after,
-        source=known_name(_said(options.source)),
-        workspace=_said(options.workspace),
-        where=options.where.strip(),
+        source=known_name(_said(options, "source")),
+        workspace=_said(options, "workspace"),
+        where=_said(options, "where") or "",
         **texts,
         **bounds,
     )
 
 
-def _said(text: str | None) -> str | None:
-    """Return a text; None if it is blank, as from a variable of a script that is not set.
+def _said(options: argparse.Namespace, name: str) -> str | None:
+    """Return the text of an option; InvalidInput if it is blank.
 
-    A blank condition would hold for everything.
+    A script whose variable is not set must not get everything.
     """
-    return text if text is not None and text.strip() else None
+    text: str | None = getattr(options, name)
+    if text is not None and not text.strip():
+        raise InvalidInput(f"--{name.replace('_', '-')} is empty. Give a value or leave it out.")
+    return text
+
+
+def _folder(text: str) -> str:
+    """Return a folder as sessions name it: in full, if it is written relative to this one."""
+    if text.startswith((".", "~")):
+        return str(paths.expanded(Path(text)).resolve())
+    return text
 
 
 def _times(

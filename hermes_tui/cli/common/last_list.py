@@ -11,7 +11,6 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from hermes_store.errors import NotFound
 from hermes_tui.presentation.numbers import plural
 
 log = logging.getLogger("hermes_tui.last_list")
@@ -35,20 +34,24 @@ def keep(database: Path, session_ids: Sequence[str]) -> None:
         log.debug("The list was not kept: %s", error.strerror)
 
 
-def session_at(database: Path, number: int) -> str | None:
-    """Return the session with a number in the last list; None if there is no list.
-
-    NotFound if the list is shorter.
-    """
+def read(database: Path) -> list[str]:
+    """Return the last list; empty if there is none."""
     try:
         found = json.loads(path_for(database).read_text("utf-8"))
     except (OSError, ValueError):
-        return None
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        return None
-    if not 1 <= number <= len(found):
-        raise NotFound(
-            f"There is no number {number} in the last list, which has {plural(len(found), 'row')}. "
-            "'hermes sessions list' shows it again."
+        return []
+    whole = isinstance(found, list) and all(isinstance(each, str) for each in found)
+    return found if whole else []
+
+
+def missing(number: int, rows: int) -> str:
+    """Return a sentence for a number that the last list does not have."""
+    if not rows:
+        return (
+            f"There is no session '{number}', and no list yet to count in. Run "
+            "'hermes sessions list' in a terminal first."
         )
-    return str(found[number - 1])
+    return (
+        f"There is no number {number} in the last list, which has {plural(rows, 'row')}. "
+        "'hermes sessions list' shows it again."
+    )

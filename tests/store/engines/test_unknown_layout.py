@@ -36,6 +36,13 @@ LAYOUTS = {
         "CREATE VIEW sessions AS SELECT * FROM talks", "INSERT INTO talks VALUES ('a', 'cli', 1)",
         MESSAGES, SAID,
     ),
+    "strange names": (
+        'CREATE TABLE sessions (id TEXT, "order" TEXT, "my ""note" TEXT)',
+        "INSERT INTO sessions VALUES ('a', 'x', 'y')",
+        'CREATE TABLE messages (session_id TEXT, content TEXT, "group" TEXT PRIMARY KEY) '
+        "WITHOUT ROWID",
+        "INSERT INTO messages VALUES ('a', 'hello zebra', 'z')",
+    ),
     "strange values": (
         "CREATE TABLE sessions (id, source, started_at, ended_at, message_count)",
         "INSERT INTO sessions VALUES ('a', x'ff', 'yesterday', -1, 'many')", MESSAGES, SAID,
