@@ -200,12 +200,12 @@ class Rows:
         )
         con.execute(f"INSERT INTO temp.{SPLIT}({SPLIT}) VALUES('delete-all')")
         where, values = self._where(*chosen)
-        con.execute(
+        added = self._tx.run(
             f"INSERT INTO temp.{SPLIT}(rowid, content) SELECT m.id, {indexed_text('m')} "
             f"FROM messages m {_SESSION} WHERE {where}",
             values,
         )
-        return con.changes() > 0
+        return added > 0
 
     # -- few sessions ----------------------------------------------------------------------
 

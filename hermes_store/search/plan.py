@@ -138,7 +138,10 @@ class Planner:
         """Return the look-up of the strongest matches, if an index has them all."""
         if self._root is None or self._left():
             return None
-        first = next(self._strengths(self._root))
+        # A beginning without a word in it, such as %*, has none.
+        first = next(self._strengths(self._root), None)
+        if first is None:
+            return None
         if first is Strength.PART:
             return self._lookups.parts(self._root) if self._lookups.has_all_parts() else None
         return self._lookups.whole(self._root, first)

@@ -305,3 +305,13 @@ def test_long_and_deep_queries_can_be_searched_for(filled: Store, name: str) -> 
     filled.search.messages(LONG[name])
     with suppress(InvalidInput):  # there is nothing to ask about
         filled.recall.about(LONG[name], now=LONG_AGO)
+
+
+@pytest.mark.parametrize(
+    "text", ['0"\ud800', '"\ud800', "\ud800*", "%*", "(AFTER:0D) x", '0 (AFTER:0D":']
+)
+def test_texts_that_once_failed(filled: Store, text: str) -> None:
+    for order in (None, *Order):
+        filled.search.run(Request(text, order=order))
+    filled.recall.about(text, now=1e9)
+    filled.search.messages(text)
