@@ -45,11 +45,21 @@ def read_head(store: Store, view: View, now: float) -> Head:
 class FirstPage:
     """Opens a database and reads its first rows in its own thread."""
 
-    def __init__(self, database: Path, view: View, now: float, place: Place | None = None) -> None:
-        """With a `place`, show only its workspace, if any conversation took place there."""
+    def __init__(
+        self,
+        database: Path,
+        view: View,
+        now: float,
+        place: Place | None = None,
+        *,
+        scoped: bool = True,
+    ) -> None:
+        """Find the workspace of a `place`; if `scoped`, show only that one."""
         self._database, self._now = database, now
-        self._place = place
+        self._place, self._scoped = place, scoped
         self.view = view
+        self.here: str | None = None
+        """The workspace of the place, if any conversation took place there."""
         self.store: Store | None = None
         self.head: Head | None = None
         self._thread = threading.Thread(target=self._read, name="hermes-first-page", daemon=True)
@@ -61,7 +71,8 @@ class FirstPage:
         try:
             store = Store(self._database, read_only=True)
             if self._place is not None:
-                self.view = replace(self.view, here=store.lists.workspace_here(self._place))
+                self.here = store.lists.workspace_here(self._place)
+                self.view = replace(self.view, here=self.here if self._scoped else None)
             self.head = read_head(store, self.view, self._now)
             self.store = store
         # Nothing is kept from anyone: the screen asks again and shows what went wrong.

@@ -55,7 +55,11 @@ class Opening:
     is_taken_over: Callable[[], bool] = lambda: False
     """Whether another program resumes sessions instead; called late because finding it is slow."""
     place: Place | None = None
-    """The folder whose workspace is shown alone at first, if it is one."""
+    """The folder in which the browser is opened."""
+    scoped: bool = True
+    """Whether to show only the workspace of that folder at first."""
+    here: str | None = None
+    """The workspace of that folder, if any conversation took place there."""
     chat_first: bool = False
     """Whether to start in the chat, with the session of `state`."""
 

@@ -92,9 +92,14 @@ class Lists:
             return dict(workspaces.branches(tx).most_common())
 
     def workspace_here(self, place: Place) -> str | None:
-        """Return the workspace of a folder if any conversation took place there."""
+        """Return the workspace of a folder if a list shows any conversation from there."""
         with self._database.read() as tx:
-            return workspaces.here(tx, place)
+            found = workspaces.here(tx, place)
+            if found is None:
+                return None
+            view = View(here=found, limit=1)
+            shown = order.entries(tx, view, archived=self._marks.archived(tx), now=0.0)
+            return found if next(shown, None) is not None else None
 
     def sources(self) -> list[str]:
         """Return the sources of all sessions, by name."""

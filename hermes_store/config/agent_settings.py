@@ -62,7 +62,7 @@ def elsewhere_sentence(home: Path) -> str | None:
         return None
     return (
         f"{said_by} says that Hermes Agent keeps its sessions in PostgreSQL. The local file may be "
-        "out of date: it holds only what was stored before."
+        "out of date: it lacks what was said since the move."
     )
 
 

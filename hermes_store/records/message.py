@@ -28,7 +28,7 @@ class State(Enum):
 
 
 DIVIDERS = {
-    State.SENT: "sent to the model",
+    State.SENT: "from here on still sent to the model",
     State.SUMMARISED: "summarised, no longer sent to the model",
     State.REWOUND: "taken back with /undo",
     State.HIDDEN: "hidden by Hermes Agent",

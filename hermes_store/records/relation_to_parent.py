@@ -76,6 +76,7 @@ def rule(
         json_text(f"{child}.model_config", MARKERS[each])
         for each in (Edge.BRANCH, Edge.AGENT, Edge.RESET)
     )
+    inherited = json_text(f"{parent}.model_config", MARKERS[Edge.RESET])
     follows = f"{child}.started_at >= {parent}.ended_at"
     compressed = f"{parent}.end_reason = 'compression' AND {child}.source <> 'tool'"
     in_time = "" if known.agents_marked else f" AND {follows}"
@@ -91,8 +92,8 @@ def rule(
         f"WHEN {child}.parent_session_id IS NULL OR {parent}.id IS NULL THEN '' "
         f"WHEN {parent}.parent_session_id = {child}.id AND {child}.id <= {parent}.id THEN '' "
         f"WHEN {branched} IS NOT NULL THEN 'branch' "
-        f"WHEN {reset} = {parent}.id OR ({reset} IS NOT NULL AND {parent}.end_reason "
-        f"IS NOT 'compression') THEN 'reset' {keyed}"
+        f"WHEN {reset} IS NOT NULL AND NOT ({parent}.end_reason IS 'compression' "
+        f"AND {reset} IS {inherited}) THEN 'reset' {keyed}"
         f"WHEN {compressed}{in_time} THEN 'compression' "
         f"WHEN {follows} AND {parent}.end_reason = 'branched' THEN 'branch' ELSE 'agent' END"
     )

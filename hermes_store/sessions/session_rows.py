@@ -266,10 +266,12 @@ def _complete(tx: Transaction, session_id: str, row: Mapping[str, Any]) -> None:
     names = [name for name in _COMPLETED if row[name] is not None]
     prompt = system_prompts.has_none(tx, session_id)
     names += [name for name in row if name.startswith("system_prompt") and prompt]
-    if names:
-        changes = ", ".join(f"{name} = COALESCE({name}, ?)" for name in names)
-        values = [row[name] for name in names]
-        tx.run(f"UPDATE sessions SET {changes} WHERE id = ?", (*values, session_id))
+    for name in names:
+        # Each alone: naming a parent that is missing would be refused even if it stays.
+        tx.run(
+            f"UPDATE sessions SET {name} = ? WHERE id = ? AND {name} IS NULL",
+            (row[name], session_id),
+        )
 
 
 def _set_place(tx: Transaction, session_id: str, place: Place) -> None:

@@ -108,7 +108,7 @@ def _branch(marker: Path) -> str | None:
             said = marker.read_text("utf-8", "replace").strip().removeprefix("gitdir:").strip()
             marker = (marker.parent / said).resolve()
         head = (marker / "HEAD").read_text("utf-8", "replace").strip()
-    except OSError:
+    except (OSError, ValueError):  # also a path with a NUL in it
         return None
     name = head.removeprefix("ref:").strip().removeprefix("refs/heads/")
     return clean(name) if head.startswith("ref:") and name else None

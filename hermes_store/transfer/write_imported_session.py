@@ -49,7 +49,7 @@ def write(
     """Write a session to the store or extend it, in a transaction of its own."""
     exists = session_rows.exists(tx, record.id)
     if exists or not tx.caps.has_message("active"):
-        _leave_out_rewound(record)
+        _leave_out(record, hidden=exists)
     if exists:
         outcome, written = _merge(tx, record, kind)
     else:
@@ -58,8 +58,13 @@ def write(
     return Imported(outcome, line, record.id, written, note)
 
 
-def _leave_out_rewound(record: Record) -> None:
-    """Leave out what was taken back, where it could not be told from the conversation."""
+def _leave_out(record: Record, *, hidden: bool) -> None:
+    """Leave out what was taken back, where it could not be told from the conversation.
+
+    With `hidden`, also what is hidden: a session that exists is compared by what people read.
+    """
+    if hidden:
+        record.messages = [e for e in record.messages if e.get("display_kind") != "hidden"]
     kept = [each for each in record.messages if each.get("active") != 0 or each.get("compacted")]
     gone = len(record.messages) - len(kept)
     if gone:

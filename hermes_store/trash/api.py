@@ -220,11 +220,13 @@ class Trash:
         *,
         batch_id: int | None = None,
         reason: str | None = None,
+        rewrite: bool = True,
         progress: Progress | None = None,
     ) -> Purged:
         """Permanently delete everything in the trash, one batch, or what is old enough.
 
-        With a `reason`, only what was deleted for it.
+        With a `reason`, only what was deleted for it. Without `rewrite`, the last traces in free
+        pages of the file stay until they are used again; nobody has to wait then.
         Also deletes the transcript files, and every trace in the database and beside it.
         """
         self._sidecar.require_writable()
@@ -244,7 +246,7 @@ class Trash:
         shown = [each for each in entries if each.batch_id in chosen and each.id not in hidden]
         gone, stuck = purge(self._db, self._sidecar, shown, self._clock)
         left = [f"{path} could not be deleted; delete it by hand." for path in stuck]
-        left += filter(None, (self._erase(progress),))
+        left += filter(None, (self._erase(progress) if rewrite else None,))
         return replace(sidecar_tables.purged(gone), left=" ".join(left) or None)
 
     def _erase(self, progress: Progress | None) -> str | None:

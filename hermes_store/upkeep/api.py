@@ -107,7 +107,9 @@ class Upkeep:
             reason=auto_prune.AUTOMATIC,
             unless=prune_plan.changed_since(plan),
         )
-        purged = self._trash.empty(wanted.retention_days, reason=auto_prune.AUTOMATIC)
+        purged = self._trash.empty(
+            wanted.retention_days, reason=auto_prune.AUTOMATIC, rewrite=False
+        )
         vacuumed = False
         if (gone.session_ids or purged.sessions) and wanted.vacuum_after_prune:
             # It rewrites the whole file, and whoever writes waits; alone, nobody does.

@@ -62,7 +62,7 @@ def _pruning(tx: Transaction, home: Path, wanted: SessionsConfig) -> list[Findin
     if wanted.auto_prune:
         text = (
             f"On: conversations inactive for {wanted.retention_days} days move to trash, at most "
-            f"every {wanted.min_interval_hours} hours. {ran}"
+            f"once in {wanted.min_interval_hours} h. {ran}"
         )
     else:
         text = "Off; sessions.auto_prune in config.yaml turns it on."

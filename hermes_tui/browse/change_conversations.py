@@ -205,12 +205,13 @@ class Changes(Widget):
 
     # -- prune and trash -------------------------------------------------------------------
 
-    def prune(self) -> None:
-        """Open the prune dialog."""
+    def prune(self, here: str | None = None) -> None:
+        """Open the prune dialog, for one workspace if only that one is shown."""
         from hermes_tui.dialogs.prune import PruneDialog
 
         if not self._refuse_read_only():
-            self.app.push_screen(PruneDialog(self.access, self._clock()), self._prune)
+            where = "" if here is None else f'workspace:"{here}"'
+            self.app.push_screen(PruneDialog(self.access, self._clock(), where), self._prune)
 
     def _prune(self, plan: PrunePlan | None) -> None:
         if plan is None:

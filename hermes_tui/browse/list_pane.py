@@ -88,8 +88,7 @@ class ListPane(Vertical):
         self._unfinished: str | None = None
         """How far a search has come that is still going on."""
         self._clock, self._demo = opening.clock, opening.demo
-        self._here = opening.view.here
-        """The workspace in which the browser was opened."""
+        self._here = opening.here or opening.view.here
         self._wanted = opening.state.session_id
         """The session to move the cursor to once it is in the list."""
         self._head = head
@@ -265,6 +264,7 @@ class ListPane(Vertical):
         self._searching, self.not_searched = True, None
         groups = found.result.groups
         self._unfinished = still_looking(found.result.looked) if found.result.partial else None
+        self.sessions.placed = self.view.here is None
         present = {row.id for row in found.rows}
         self.sessions.show_entries(
             [group.root_id for group in groups if group.root_id in present],
@@ -334,8 +334,10 @@ class ListPane(Vertical):
 
     def toggle_scope(self) -> bool:
         """Show this workspace only, or all; return False if there is none here."""
-        if self._here is None:
-            self.post_message(Notice("No conversation took place in this folder yet."))
+        if self.view.workspace is not None or self._here is None:
+            opened = f"The browser was opened with --workspace {self.view.workspace}."
+            nothing = "No conversation took place in this folder yet."
+            self.post_message(Notice(nothing if self.view.workspace is None else opened))
             return False
         here = self._here if self.view.here is None else None
         said = "all workspaces" if here is None else f"only {short_name(here)}"

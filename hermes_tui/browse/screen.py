@@ -233,7 +233,7 @@ class BrowseScreen(Screen[Choice]):
         self.changes.undo()
 
     def action_prune(self) -> None:
-        self.changes.prune()
+        self.changes.prune(self.list.view.here)
 
     def action_trash(self) -> None:
         self.changes.trash()

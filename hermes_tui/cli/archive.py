@@ -46,7 +46,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
     ids = [row.root_id for row in plan.rows]
     if options.dry_run or not ids:
         if printer.as_json:
-            printer.data("archive", dry_run=True, archived=0, sessions=ids)
+            printer.data("archive", dry_run=options.dry_run, archived=0, sessions=ids)
         elif ids:
             prune.show_plan(context, plan)
             printer.line(f"Would archive {plural(len(ids), 'conversation')}. Nothing was changed.")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hermes_store.config import paths
 from hermes_store.config.settings import Config
-from hermes_store.errors import DatabaseMissing, InvalidInput, NotFound, SessionNotFound
+from hermes_store.errors import DatabaseMissing, InvalidInput, NotFound
 from hermes_store.records.recap import Recap
 from hermes_store.records.session import Session
 from hermes_store.sessions.workspaces import place_of
@@ -89,7 +89,9 @@ def parse(arguments: Sequence[str]) -> Wish:
             options.print, naming = True, False
         elif argument == KEEP_FOLDER:
             options.no_restore_cwd, naming = True, False
-        elif argument == IN and left:
+        elif argument == IN:
+            if not left:
+                raise InvalidInput("--in needs a folder.")
             options.in_dir, naming = Path(left.pop(0)), False
         elif argument.startswith(f"{IN}="):
             options.in_dir, naming = Path(argument.removeprefix(f"{IN}=")), False
@@ -109,7 +111,10 @@ def parse(arguments: Sequence[str]) -> Wish:
     if resumed and name is not None and name.isdecimal() and len(name) <= MOST_DIGITS:
         return Wish(name, options, tuple(rest), int(name))
     if name is None and resumed:
-        raise InvalidInput("-r needs a session: its id, id prefix or title.")
+        raise InvalidInput(
+            "-r needs a session: its id, id prefix or title, its number in the last list, or "
+            "'latest'."
+        )
     return Wish(name, options, tuple(rest))
 
 
@@ -121,6 +126,7 @@ def run(arguments: Sequence[str]) -> int:
 def resume(wish: Wish, context: Context) -> int:
     """Show the recap and hand over; with --print, only show the recap."""
     config = context.config()
+    _refuse_unknown(wish, builtin=uses_builtin(config) or BUILTIN in wish.rest)
     if wish.options.in_dir is not None:
         _enter(paths.expanded(wish.options.in_dir))
     try:
@@ -150,6 +156,13 @@ def resume(wish: Wish, context: Context) -> int:
     return neighbour.hand_over([*command, *wish.rest])
 
 
+def _refuse_unknown(wish: Wish, *, builtin: bool) -> None:
+    """Refuse arguments that nobody would understand: the built-in chat takes none."""
+    unknown = [each for each in wish.rest if each != BUILTIN]
+    if unknown and (builtin or wish.options.print):
+        raise InvalidInput(f"Unknown argument '{unknown[0]}'. 'hermes --help' lists all options.")
+
+
 def _enter(folder: Path) -> None:
     try:
         os.chdir(folder)
@@ -166,9 +179,9 @@ def _go_back(context: Context, session: Session, *, stays: bool) -> None:
         here = Path.cwd()
     except OSError:
         here = None
-    if here is not None and os.path.realpath(folder) == os.path.realpath(here):
-        return
     try:
+        if here is not None and os.path.realpath(folder) == os.path.realpath(here):
+            return
         os.chdir(folder)
     except (OSError, ValueError):
         complain(f"The folder of this session is gone: {plain(folder)}. Staying in {here}.")
@@ -183,7 +196,7 @@ def _find(store: Store, context: Context, wish: Wish) -> Session | None:
             return store.sessions.find_to_resume(listed[wish.number - 1])
         try:
             return store.sessions.find_to_resume(str(wish.name))
-        except SessionNotFound:
+        except NotFound:
             raise NotFound(last_list.missing(wish.number, len(listed))) from None
     if wish.name is not None:
         return store.sessions.find_to_resume(wish.name)

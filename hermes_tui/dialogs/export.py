@@ -81,7 +81,7 @@ class ExportDialog(Dialog[Export]):
 
     def _default(self, extent: str = "this", fmt: str = "jsonl") -> str:
         stem = self._current if extent == "this" else "hermes-sessions"
-        return str(Path.cwd() / suggested_name(stem, ENDINGS[fmt]))
+        return str(_here() / suggested_name(stem, ENDINGS[fmt]))
 
     def on_radio_set_changed(self) -> None:
         """Suggest a matching file name, unless the user typed one."""
@@ -140,3 +140,11 @@ class ExportDialog(Dialog[Export]):
                 self.query_one("#redact", Tick).value,
             )
         )
+
+
+def _here() -> Path:
+    """Return the current folder, or the user's own if that was deleted."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path.home()

@@ -67,9 +67,11 @@ class PruneDialog(Dialog[PrunePlan]):
     class Planned(Answer[PrunePlan]):
         """What the filter would prune."""
 
-    def __init__(self, access: Access, now: float) -> None:
+    def __init__(self, access: Access, now: float, where: str = "") -> None:
+        """`where` is what the field for conditions says at first."""
         super().__init__()
         self.access = access
+        self._where = where
         self._now = now
         self._plan: PrunePlan | None = None
         self.add_class("wide")
@@ -79,7 +81,8 @@ class PruneDialog(Dialog[PrunePlan]):
             for name, label, value in FIELDS:
                 yield Label(label, markup=False)
                 hint = "source:cron -tag:work before:2026-01-01" if name == "where" else ""
-                yield Field(value, id=name, compact=True, placeholder=hint)
+                said = self._where if name == "where" else value
+                yield Field(said, id=name, compact=True, placeholder=hint)
         yield Tick("Include conversations that never ended", id="open", compact=True)
         yield PruneList(self._now, id="preview")
         yield PlainText("", id="figures")

@@ -69,6 +69,7 @@ def home(tmp_path: Path) -> Path:
         ("--user nobody", ""),
         ("--chat-id x", ""),
         ("--never-active", ""),
+        ("--min-messages 0 --min-cost 0", "year"),
     ],
 )
 def test_conditions_choose_as_in_the_agent(home: Path, conditions: str, expected: str) -> None:

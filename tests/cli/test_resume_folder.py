@@ -155,6 +155,18 @@ def test_a_list_that_nobody_sees_is_not_kept(tmp_path: Path, shop: Path) -> None
     assert not printer.is_terminal
 
 
+@pytest.mark.parametrize(
+    "arguments", [("-r", "newest", "--prnt"), ("-r", "newest", "--in"), ("-r",),
+                  ("-r", "newest", "--print", "--bogus")],
+)  # fmt: skip
+def test_a_typo_does_not_start_a_session(
+    tmp_path: Path, shop: Path, arguments: tuple[str, ...]
+) -> None:
+    fill(tmp_path / "state.db", shop)
+    done = hermes(tmp_path, *arguments)
+    assert done.code == 2 and done.err
+
+
 def test_a_chat_notes_where_it_takes_place(tmp_path: Path, shop: Path) -> None:
     (shop / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     from hermes_tui.chat import turn_loop

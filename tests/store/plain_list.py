@@ -182,7 +182,8 @@ class PlainList:
         if "_branched_from" in config:
             return "branch"
         reset = config.get("_reset_from")
-        if reset == parent.id or (reset and parent.reason != "compression"):
+        inherited = (parent.config or {}).get("_reset_from") == reset
+        if reset and not (parent.reason == "compression" and inherited):
             return "reset"
         in_time = parent.ended is not None and child.started >= parent.ended
         if parent.reason == "compression" and child.source != "tool" and (in_time or self._newer):

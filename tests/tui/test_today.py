@@ -119,6 +119,16 @@ def test_one_key_shows_all_workspaces_and_searches_them(in_shop: HermesApp) -> N
     drive(in_shop, script)
 
 
+def test_pruning_begins_with_what_is_shown(in_shop: HermesApp) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        await load(pilot)
+        await press(pilot, "f2")
+        field = pilot.app.screen.query_one("#where")
+        assert getattr(field, "value", "") == 'workspace:"/src/shop-api"'
+
+    drive(in_shop, script)
+
+
 def test_elsewhere_the_key_says_why_nothing_happens(today: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await load(pilot)
@@ -149,8 +159,8 @@ def test_a_setting_turns_it_off(tmp_path: Path, scope: str, workspace: str | Non
                                  print_id=False, query="", demo=False)  # fmt: skip
     context = Context(tmp_path, tmp_path / "state.db", Printer(), NOW)
     opening = opening_for(options, context, Config(browse=BrowseConfig(scope=scope)))
-    wanted = scope == "here" and workspace is None
-    assert (opening.place is not None and opening.place.cwd == os.getcwd()) is wanted
+    assert opening.scoped is (scope == "here" and workspace is None)
+    assert opening.place is not None and opening.place.cwd == os.getcwd()
     assert opening.view.workspace == workspace
 
 

@@ -24,6 +24,10 @@ def overwriting(con: apsw.Connection) -> Iterator[None]:
         con.execute(f"PRAGMA secure_delete = {before}")
 
 
+CHINESE = (
+    "Words of deleted messages may remain in messages_fts_cjk until Hermes Agent rebuilds it with "
+    "'hermes sessions optimize-storage'."
+)
 REWRITE_BYTES = 500_000_000
 """Up to this size, about 5 s of holding the write lock, the database is rewritten at the end."""
 
@@ -37,18 +41,18 @@ def last_traces(db: Database, progress: Progress | None = None) -> str | None:
     """
     with db.read() as tx:
         tables = [name for name in fulltext.TABLES if name in tx.caps.tables]
+        beyond = CHINESE if "messages_fts_cjk" in tx.caps.tables else None
     for table in tables:
         # A tokenizer that only the agent has: nobody else can change its index.
         with suppress(DatabaseReadOnly):
             _merge(db, table, progress)
-    left = _rewrite(db)
-    if db.truncate_log():
-        return left
-    needed = (
-        f"Another program is using {db.path}, so deleted text may remain in its log until that "
-        "program closes."
-    )
-    return needed if left is None else f"{left} {needed}"
+    left = [beyond, _rewrite(db)]
+    if not db.truncate_log():
+        left.append(
+            f"Another program is using {db.path}, so deleted text may remain in its log until that "
+            "program closes."
+        )
+    return " ".join(filter(None, left)) or None
 
 
 def _rewrite(db: Database) -> str | None:

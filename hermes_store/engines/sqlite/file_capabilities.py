@@ -91,7 +91,9 @@ def probe(con: apsw.Connection) -> Capabilities:
     tables = stored(con, "table")
     found = version(con)
     present = {table: columns(con, table) for table in COLUMNS}
-    lacking = unknown_layout.missing(con) if any(present.values()) else ()
+    # What an older file lacks is added before it is written to.
+    unknown = found > SCHEMA_VERSION and any(present.values())
+    lacking = unknown_layout.missing(con) if unknown else ()
     if lacking:
         views = unknown_layout.views(con)
         present = {table: tuple(views.get(table, ())) for table in COLUMNS}

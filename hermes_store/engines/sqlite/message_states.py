@@ -9,6 +9,8 @@ from __future__ import annotations
 from hermes_store.engines.base import Capabilities
 from hermes_store.records.message import State
 
+CROWD = 64
+"""So many messages of one time are not compared with each other."""
 ALL = "1"
 """The SQL condition that is true for every message."""
 
@@ -47,13 +49,19 @@ def state(caps: Capabilities, alias: str = "m") -> str:
 def _later_copy(condition: str) -> str:
     """Return the SQL condition that compacting stored message `m` once more.
 
-    A copy keeps its time, so an index finds it.
+    A copy keeps its time, so an index finds it. Where very many messages have the same time, as
+    after some imports, comparing each with all others would take minutes; copies count there.
     """
-    return (
+    crowd = (
+        "SELECT 1 FROM messages x WHERE x.session_id = m.session_id "
+        f"AND x.timestamp = m.timestamp LIMIT {CROWD}"
+    )
+    copied = (
         "EXISTS (SELECT 1 FROM messages o WHERE o.session_id = m.session_id "
         "AND o.timestamp = m.timestamp AND o.role = m.role AND o.id > m.id "
         f"AND o.content IS m.content AND o.tool_calls IS m.tool_calls AND {condition})"
     )
+    return f"CASE WHEN (SELECT COUNT(*) FROM ({crowd})) < {CROWD} THEN {copied} ELSE 0 END"
 
 
 def findable(caps: Capabilities) -> str:
@@ -68,7 +76,7 @@ def findable(caps: Capabilities) -> str:
 
 def summarised_only(caps: Capabilities, session: str) -> str:
     """Return the SQL for the number of summarised messages that were not stored once more."""
-    if not caps.has_message("compacted"):
+    if not caps.has_message("compacted") or not caps.has_message("active"):
         return "0"
     return (
         f"(SELECT COUNT(*) FROM messages m WHERE m.session_id = {session} AND m.active = 0 "

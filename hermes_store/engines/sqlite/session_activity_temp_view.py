@@ -32,6 +32,7 @@ def provide(con: apsw.Connection, caps: Capabilities) -> None:
     newer Hermes can mark, hide or rewind.
     """
     con.execute(f"DROP VIEW IF EXISTS {_SHADOW}")
+    unknown_layout.take_away(con)  # the tables may be complete by now
     if caps.missing:
         unknown_layout.provide(con)
     if not caps.empty and not caps.activity:

@@ -61,8 +61,6 @@ class Database:
         self._probed: tuple[tuple[int, int], Capabilities] | None = None
         """Generation and schema cookie of the database, and the capabilities found for it."""
         self._provided: WeakKeyDictionary[apsw.Connection, int] = WeakKeyDictionary()
-        self._lacking: tuple[str, ...] = ()
-        """What a file of unknown layout lacks; it is not changed then."""
         self._ready: apsw.Connection | None = None
         """The connection for which the database was brought up to date."""
         if self.path.is_dir():
@@ -145,13 +143,14 @@ class Database:
             if con.in_transaction:
                 yield self._transaction(con)
                 return
-            if self._lacking:
-                raise errors.DatabaseReadOnly(unknown_layout.sentence(self._lacking))
             with self._flushed(con) if durable else nullcontext():
                 try:
                     with self._file.transaction(con):
                         self._stand_in.missed = False
-                        yield self._transaction(con)
+                        tx = self._transaction(con)
+                        if tx.caps.missing:
+                            raise errors.DatabaseReadOnly(unknown_layout.sentence(tx.caps.missing))
+                        yield tx
                         self._stand_in.note(con)
                 except BaseException:
                     self._provided.pop(con, None)  # the view was rolled back too
@@ -180,9 +179,7 @@ class Database:
 
     def _bring_up_to_date(self, con: apsw.Connection) -> None:
         self._refuse_strangers(con)
-        found = probe(con)
-        if found.foreign:
-            self._lacking = found.missing
+        if probe(con).foreign:
             return
         self._use_log(con)
         if not migrations.is_current(con):

@@ -62,11 +62,25 @@ def views(con: apsw.Connection) -> dict[str, dict[str, str]]:
     declared_as = stored(con, "table").get("messages", "without rowid")
     numbered = _NUMBER if "without rowid" in declared_as.lower() else "t.rowid"
     messages = {"id": numbered, "role": "'unknown'", "timestamp": "0.0"}
-    messages |= {name: f"t.{quote(name)}" for name in spoken}
+    messages |= {name: f"t.{quote(name)}" for name in spoken if name != "id" or _is_rowid(con)}
     made = {"sessions": sessions, "messages": messages}
     for table, declared in COLUMNS.items():
         made[table] |= {each.name: "NULL" for each in declared if each.name not in made[table]}
     return made
+
+
+def take_away(con: apsw.Connection) -> None:
+    """Remove the views from a connection, if they are there."""
+    for table in COLUMNS:
+        con.execute(f"DROP VIEW IF EXISTS temp.{table}")
+
+
+def _is_rowid(con: apsw.Connection) -> bool:
+    """Return whether the ids of messages are the numbers of their rows."""
+    row = con.execute(
+        "SELECT type, pk FROM pragma_table_info('messages', 'main') WHERE name = 'id'"
+    ).fetchone()
+    return row is not None and str(row[0]).upper() == "INTEGER" and row[1] == 1
 
 
 def provide(con: apsw.Connection) -> None:
@@ -84,5 +98,4 @@ def provide(con: apsw.Connection) -> None:
         elif table == "messages" and "session_id" not in tables["messages"]:
             listed = ", ".join(f"NULL AS {quote(name)}" for name in selected)
             origin = "(SELECT 1 WHERE 0) t"
-        con.execute(f"DROP VIEW IF EXISTS temp.{table}")
         con.execute(f"CREATE TEMP VIEW {table} AS SELECT {listed} FROM {origin}")

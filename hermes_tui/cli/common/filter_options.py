@@ -38,8 +38,12 @@ def describe(parser: argparse.ArgumentParser, verb: str) -> None:
         "--older-than", metavar="AGE", help=f"inactive for this long: {ages.EXAMPLES}, or a date"
     )
     group.add_argument("--newer-than", metavar="AGE", help="active within this time")
-    group.add_argument("--before", metavar="TIME", help="started before: 2d ago, or a date")
-    group.add_argument("--after", metavar="TIME", help="started at or after that")
+    group.add_argument(
+        "--before", metavar="TIME", help="started longer ago than 2d, or before a date"
+    )
+    group.add_argument(
+        "--after", metavar="TIME", help="started within the last 2d, or since a date"
+    )
     group.add_argument("--source", help=f"{verb} only this source, such as cron")
     workspace_option.add(group, verb)
     for name, about in _TEXTS.items():
@@ -60,12 +64,14 @@ def chosen(options: argparse.Namespace, now: float) -> PruneFilter:
         for name in _NUMBERS
         for bound in ("min", "max")
     }
-    for name, value in bounds.items():
+    for name, value in list(bounds.items()):
         check_number(f"--{name.replace('_', '-')}", value, least=0)
+        if name.startswith("min_"):
+            bounds[name] = value or None  # nothing has less than none
     texts: dict[str, Any] = {name: _said(options, name) for name in _TEXTS}
     texts["cwd"] = texts["cwd"] and _folder(texts["cwd"])
     before, after = _times(options, now, "before", "after", "started")
-    older, newer = _times(options, now, "older_than", "newer_than", "active")
+    older, newer = _times(options, now, "older_than", "newer_than", "been active")
     return PruneFilter(
         older_than_days=None,
         active_before=older,
@@ -109,8 +115,8 @@ def _times(
     high, low = found
     if high is not None and low is not None and low >= high:
         raise InvalidInput(
-            f"Nothing can be {what} both before --{upper.replace('_', '-')} and after "
-            f"--{lower.replace('_', '-')}: that time is empty."
+            f"--{upper.replace('_', '-')} and --{lower.replace('_', '-')} leave no time in which "
+            f"a conversation could have {what}."
         )
     return high, low
 

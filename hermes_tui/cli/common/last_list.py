@@ -38,7 +38,7 @@ def read(database: Path) -> list[str]:
     """Return the last list; empty if there is none."""
     try:
         found = json.loads(path_for(database).read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return []
     whole = isinstance(found, list) and all(isinstance(each, str) for each in found)
     return found if whole else []
@@ -53,5 +53,5 @@ def missing(number: int, rows: int) -> str:
         )
     return (
         f"There is no number {number} in the last list, which has {plural(rows, 'row')}. "
-        "'hermes sessions list' shows it again."
+        "'hermes sessions list' prints a new one."
     )

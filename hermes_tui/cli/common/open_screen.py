@@ -65,15 +65,16 @@ def opening_for(options: argparse.Namespace, context: Context, config: Config) -
         state=State(query=options.query, tab=wanted.pane),
         sessions_dir=context.home / "sessions",
         demo=options.demo,
-        place=_place(options, config),
+        place=_place(options),
+        scoped=config.browse.scope == "here" and options.workspace is None,
     )
 
 
-def _place(options: argparse.Namespace, config: Config) -> Place | None:
-    """Return the folder whose workspace to show alone; None to show all."""
+def _place(options: argparse.Namespace) -> Place | None:
+    """Return the folder in which the browser is opened; None if it says nothing."""
     from hermes_store.sessions.workspaces import place_of
 
-    if config.browse.scope == "all" or options.demo or options.workspace is not None:
+    if options.demo:
         return None
     try:
         return place_of(Path.cwd())
@@ -87,9 +88,11 @@ def show(opening: Opening, config: Config) -> tuple[Choice | None, int]:
 
     # Until the first frame nothing becomes garbage; collecting would take a tenth of the time.
     gc.disable()
-    first = FirstPage(opening.database, opening.view, opening.clock(), opening.place)
+    first = FirstPage(
+        opening.database, opening.view, opening.clock(), opening.place, scoped=opening.scoped
+    )
     first.wait()
-    opening = replace(opening, view=first.view)
+    opening = replace(opening, view=first.view, here=first.here)
     odd = first.store.unknown_layout() if first.store is not None else None
     if odd is not None:
         opening = replace(opening, notice=odd, read_only=True)

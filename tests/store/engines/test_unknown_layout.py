@@ -13,6 +13,8 @@ from hermes_store import SessionDB, Store
 from hermes_store.errors import DatabaseReadOnly, NotADatabase
 from hermes_store.records.listing import View
 from tests.cli.command import hermes
+from tests.store import versions
+from tests.store.search import layouts
 from tests.support import schema_of
 from tests.tui.running import drive, listed, load, make_app, page
 
@@ -35,6 +37,12 @@ LAYOUTS = {
         "CREATE TABLE talks (id TEXT PRIMARY KEY, source TEXT, started_at REAL)",
         "CREATE VIEW sessions AS SELECT * FROM talks", "INSERT INTO talks VALUES ('a', 'cli', 1)",
         MESSAGES, SAID,
+    ),
+    "ids of text": (
+        "CREATE TABLE sessions (id TEXT, source TEXT, started_at REAL)",
+        "INSERT INTO sessions VALUES ('a', 'cli', 1)",
+        "CREATE TABLE messages (id TEXT PRIMARY KEY, session_id TEXT, role TEXT, content TEXT)",
+        "INSERT INTO messages VALUES ('m-1', 'a', 'user', 'hello zebra')",
     ),
     "strange names": (
         'CREATE TABLE sessions (id TEXT, "order" TEXT, "my ""note" TEXT)',
@@ -113,3 +121,37 @@ def test_other_databases_are_refused(tmp_path: Path, statements: tuple[str, ...]
     make(tmp_path / "state.db", *statements)
     with pytest.raises(NotADatabase):
         Store(tmp_path / "state.db", read_only=True)
+
+
+def test_a_file_that_is_complete_later_is_read_and_written(tmp_path: Path) -> None:
+    """Somebody may look while Hermes Agent creates its tables one after another."""
+    made, path = tmp_path / "made.db", tmp_path / "state.db"
+    versions.make(made, 22)
+    con = apsw.Connection(str(made))
+    wanted = "SELECT sql FROM sqlite_master WHERE name IN ('sessions', 'messages', 'state_meta')"
+    statements = [row[0] for row in con.execute(wanted)]
+    con.close()
+    make(path, next(each for each in statements if "TABLE sessions" in each))
+    with SessionDB(path) as db, Store(path, read_only=True) as reader:
+        assert reader.capabilities().missing == ("messages",)
+        with pytest.raises(DatabaseReadOnly):
+            db.create_session("a", "cli")
+        con = apsw.Connection(str(path))
+        for each in statements:
+            if "TABLE sessions" not in each:
+                con.execute(each)
+        con.close()
+        db.create_session("a", "cli")
+        db.append_message("a", "user", "hello")
+        assert [each.text for each in reader.messages.of("a")] == ["hello"]
+
+
+def test_a_column_that_an_older_file_lost_is_added_again(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    layouts.make_inline(path)
+    con = apsw.Connection(str(path))
+    con.execute("ALTER TABLE sessions DROP COLUMN tool_call_count")
+    con.close()
+    with SessionDB(path) as db:
+        db.create_session("a", "cli")
+        assert db.append_message("a", "user", "hello")

@@ -207,6 +207,9 @@ def test_a_message_that_the_chinese_index_misses_is_noted(tmp_path: Path) -> Non
         assert db.get_meta(STALE_KEY) is None
         db.append_message("plain", "user", "部署再次")
         assert db.get_meta(STALE_KEY) == "1"
+        gone = db.store.trash.delete_conversation("plain", permanently=True, force=True)
+        assert gone.left is not None and "messages_fts_cjk" in gone.left
+        db.create_session("plain", "cli")
     # The program itself still writes, with its own tokenizer.
     program = Program(path)
     program.say("plain", "又一次", LONG_AGO + 900)

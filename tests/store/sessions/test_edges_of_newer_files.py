@@ -133,3 +133,38 @@ def test_several_are_deleted_with_their_agents(path: Path, program: Program) -> 
         assert db.delete_sessions(["a", "b", "b", "nobody"]) == 2
         assert {row["id"] for row in db.search_sessions()} == {"c", "branch"}
         assert db.delete_sessions([]) == 0
+
+
+def test_a_conversation_after_a_reset_stays_one_when_its_parent_goes(
+    path: Path, program: Program
+) -> None:
+    program.session("grand", LONG_AGO, ended_at=LONG_AGO + 10, end_reason="compression")
+    program.session("old", LONG_AGO + 20, ended_at=LONG_AGO + 30, end_reason="session_reset",
+                    parent_session_id="grand")  # fmt: skip
+    program.session("new", LONG_AGO + 40, parent_session_id="old",
+                    model_config='{"_reset_from": "old"}')  # fmt: skip
+    with SessionDB(path) as db:
+        db.delete_session("old")
+        (child,) = db.store.lineage.tree("grand").root.children
+        assert (child.session.id, child.edge) == ("new", Edge.RESET)
+
+
+def test_a_continuation_may_have_inherited_the_mark_of_a_reset(
+    path: Path, program: Program
+) -> None:
+    mark = '{"_reset_from": "gone"}'
+    program.session("a", LONG_AGO, ended_at=LONG_AGO + 10, end_reason="compression",
+                    model_config=mark)  # fmt: skip
+    program.session("b", LONG_AGO + 20, parent_session_id="a", model_config=mark)
+    with SessionDB(path) as db:
+        assert db.get_compression_tip("a") == "b"
+
+
+def test_a_session_with_a_lost_parent_can_be_created_again(path: Path, program: Program) -> None:
+    program.session("first", LONG_AGO)
+    program.session("a", LONG_AGO, parent_session_id="gone")
+    with SessionDB(path) as db:
+        db.create_session("a", "cli", parent_session_id="first", model="m")
+        session = db.get_session("a")
+        assert session is not None
+        assert (session["parent_session_id"], session["model"]) == ("gone", "m")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
+from hermes_store.engines.sqlite import message_states
 from hermes_store.records.message import DIVIDERS, State
 from hermes_tui.presentation.messages import Look
 from hermes_tui.transcript.layout import Layout
@@ -139,3 +140,34 @@ def test_what_was_taken_back_is_read_when_asked_for(db: SessionDB) -> None:
     texts = [each.text for each in db.store.messages.by_id(page.message_ids)]
     assert texts == READ
     assert [each.state for each in page.stretches] == [State.SUMMARISED, State.REWOUND]
+
+
+def test_importing_everything_again_adds_nothing(db: SessionDB, tmp_path: Path) -> None:
+    path = tmp_path / "newer.db"
+    versions.make(path, 26)
+    program = Program(path)
+    program.session("a", LONG_AGO, message_count=2)
+    program.say("a", "said", LONG_AGO + 1)
+    program.say("a", "unseen", LONG_AGO + 2, display_kind="hidden")
+    program.say("a", "taken back", LONG_AGO + 3, active=0)
+    program.close()
+    target = tmp_path / "all.jsonl"
+    with SessionDB(path) as newer:
+        newer.store.transfer.export_file(target, everything=True)
+        for _ in range(2):
+            (done,) = newer.store.transfer.import_file(target).sessions
+            assert done.outcome.value == "already there"
+        assert newer.message_count("a") == 3
+
+
+def test_many_messages_of_one_time_are_not_compared_with_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    versions.make(path, 22)
+    program = Program(path)
+    program.session("a", LONG_AGO, message_count=0)
+    for number in range(message_states.CROWD + 1):
+        program.say("a", f"turn {number}", LONG_AGO, active=0, compacted=1)
+    program.close()
+    with SessionDB(path, read_only=True) as db:
+        (row,) = db.store.lists.rows(["a"], now=LONG_AGO)
+        assert row.message_count == message_states.CROWD + 1

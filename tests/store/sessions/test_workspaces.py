@@ -80,6 +80,8 @@ def test_here_is_a_workspace_and_what_lies_below(placed: SessionDB) -> None:
     assert lists.workspace_here(Place("/src/shop-api/x", "/src/shop-api")) == "/src/shop-api"
     assert lists.workspace_here(Place("/home/me/notes")) == "/home/me/notes"
     assert lists.workspace_here(Place("/nowhere")) is None
+    placed.store.sessions.start("job", "oneshot", place=Place("/only/hidden"))
+    assert lists.workspace_here(Place("/only/hidden")) is None
 
 
 def test_a_group_for_each_workspace_named_so_that_they_differ(placed: SessionDB) -> None:
@@ -168,5 +170,7 @@ def test_the_repository_of_a_folder_is_found_without_git(tmp_path: Path) -> None
     (root / ".git" / "worktrees" / "tree" / "HEAD").write_text("ref: refs/heads/other\n")
     (tree / ".git").write_text(f"gitdir: {root}/.git/worktrees/tree\n")
     assert place_of(tree) == Place(str(tree), str(tree), "other")
+    (tree / ".git").write_bytes(b"gitdir: a\0b\n")
+    assert place_of(tree).git_branch is None
     (tree / ".git").write_text("gitdir: nowhere\n")
     assert place_of(tree).git_branch is None
