@@ -13,10 +13,10 @@ READY := $(VENV)/.ready
 # One more than there are cores: many tests wait for a terminal, a lock or a disk.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
-.PHONY: help demo test test-peer campaign bench bench-search bench-browser pictures fmt check clean
+.PHONY: help demo test test-peer campaign bench bench-search bench-browser pictures recordings fmt check clean
 
 help:
-	@echo "make demo           open the browser on sample sessions"
+	@echo "make demo           open the browser on sample conversations"
 	@echo "make test           run linter, type checker and all tests"
 	@echo "make check          run linter and type checker only"
 	@echo "make test-peer      run the tests against the real hermes-agent"
@@ -24,25 +24,28 @@ help:
 	@echo "make bench          run the benchmarks side by side with the real hermes-agent"
 	@echo "make bench-search   benchmark search alone, cold and warm, on real text (SCALE=S or M)"
 	@echo "make bench-browser  benchmark the browser alone, on 100,000 sessions"
-	@echo "make pictures       take the screenshots for README and docs"
+	@echo "make pictures       take the pictures and the film for README and docs"
+	@echo "make recordings     record walks through the browser as asciinema files"
 	@echo "make fmt            format the code and apply ruff's fixes"
 	@echo "make clean          remove .venv and caches"
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; try PYTHON=python3.12")'
-	$(PYTHON) -m venv $(VENV)
+	@echo "Setting up $(VENV), about half a minute the first time …"
+	@$(PYTHON) -m venv $(VENV)
 
-# The demo installs only the program; the development tools would take minutes longer.
+# The demo needs the program alone: neither the development tools nor the chat's client.
 $(RUNNABLE): $(PROJECTS) hermes_store/version.py | $(VENV)/bin/python
-	$(PIP) --editable ./hermes_store --editable '.[chat]'
+	@$(PIP) --editable ./hermes_store --editable .
 	@touch $(RUNNABLE)
 
 $(READY): $(PROJECTS) hermes_store/version.py | $(VENV)/bin/python
-	$(PIP) --editable ./hermes_store --editable '.[dev]'
+	@echo "Installing the program and its development tools, about a minute …"
+	@$(PIP) --editable ./hermes_store --editable '.[dev]'
 	@touch $(RUNNABLE) $(READY)
 
 demo: $(RUNNABLE)
-	$(BIN)/hermes sessions browse --demo
+	@$(BIN)/hermes sessions browse --demo
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -69,6 +72,11 @@ bench-browser: $(READY)
 
 pictures: $(READY)
 	$(BIN)/python docs/pictures/make.py
+	$(BIN)/python docs/pictures/record.py
+
+recordings: $(READY)
+	rm -rf recordings
+	HERMES_RECORD=recordings $(BIN)/pytest --quiet tests/e2e/test_walks.py
 
 fmt: $(READY)
 	$(BIN)/ruff check --fix .

@@ -158,8 +158,8 @@ def idle(database: Path, seconds: float = 10.0) -> float:
 
 def run(folder: Path, sessions: int, times: int = 40) -> None:
     """Measure with few and with many sessions, and print the figures."""
+    from bench.sample_sessions import create
     from hermes_store.store import Store
-    from hermes_tui.demo.sample_sessions import create
 
     few, many = folder / "few.db", folder / "many.db"
     create(few, 20, now=NOW)

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermes_tui.demo.sample_sessions import sample_sessions
+from bench.sample_sessions import sample_sessions
 
 NOW = 1_790_000_000.0
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
@@ -25,6 +26,7 @@ class Scope(Enum):
     MOVE = "Moving"
     LISTS = "In every list"
     LIST = "In the list"
+    READING = "In the reading pane"
     TRANSCRIPT = "In the transcript"
     LINEAGE = "In the lineage"
 
@@ -53,6 +55,7 @@ class Action:
 
 _A, _M, _L = Scope.ANYWHERE, Scope.MOVE, Scope.LIST
 _S = Scope.SEARCH
+_R = Scope.READING
 _T, _F, _C = Scope.TRANSCRIPT, Scope.LINEAGE, Scope.LISTS
 
 ACTIONS: tuple[Action, ...] = (
@@ -63,8 +66,8 @@ ACTIONS: tuple[Action, ...] = (
            "Rename, even while typing.", _A, 2, priority=True, palette=False),
     Action("delete-now", "ctrl+d", "screen.change('delete')", "delete",
            "Delete, even while typing.", _A, 3, priority=True, palette=False),
-    Action("undo-now", "ctrl+z", "screen.undo", "undo", "Restore the last deletion.", _A,
-           4, priority=True, palette=False),
+    Action("undo-now", "ctrl+z", "screen.undo", "undo",
+           "Undo the last change, even while typing.", _A, 4, priority=True, palette=False),
     Action("next-pane", "tab", "screen.next_pane", "pane", "Go to the next pane.", _A, 6),
     Action("previous-pane", "shift+tab", "screen.previous_pane", "previous pane",
            "Go to the previous pane.", _A),
@@ -74,13 +77,15 @@ ACTIONS: tuple[Action, ...] = (
            "Sort results by date or relevance.", _A, priority=True),
     Action("saved-searches", "ctrl+s,f6", "screen.saved_searches", "saved searches",
            "Save this search, or run a saved one.", _A, priority=True),
+    Action("new-chat", "ctrl+n", "screen.new_chat", "new", "Start a new conversation.", _A, 5,
+           priority=True),
     Action("help", "f1", "app.help", "help", "Show all keys.", _A),
-    Action("prune", "f2", "screen.prune", "prune", "Prune old conversations.", _A, 8),
-    Action("stats", "f3", "app.stats", "stats", "Show statistics and charts.", _A),
+    Action("prune", "f2", "screen.prune", "clean up", "Delete old conversations.", _A, 8),
+    Action("stats", "f3", "app.stats", "figures", "Show activity, tokens and what was spent.", _A),
     Action("trash", "f4", "screen.trash", "trash", "Open the trash.", _A),
     Action("scope", "f5", "screen.scope", "workspace",
            "Show this workspace only, or all.", _A),
-    Action("settings", "f9", "app.settings", "settings", "Choose a theme and keys.", _A),
+    Action("settings", "f9", "app.settings", "settings", "Change the theme, rebind keys.", _A),
     Action("back", "escape", "screen.back", "back", "Clear the search, leave the pane or quit.", _A,
            palette=False),
     Action("quit-now", "ctrl+q", "app.quit", "quit", "Quit.", _A, priority=True),
@@ -112,7 +117,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("rename", "r", "screen.change('rename')", "rename", "Rename the conversation.", _L, 2),
     Action("delete", "d,delete", "screen.change('delete')", "delete",
            "Move the conversation or selection to trash.", _L, 3),
-    Action("undo", "u", "screen.undo", "undo", "Restore the last deletion.", _L, 4),
+    Action("undo", "u", "screen.undo", "undo",
+           "Undo the last change, as Ctrl+Z does; again for the one before.", _L, 4),
     Action("select", "space,x", "select", "select", "Select or deselect.", _L, 5,
            palette=False),
     Action("select-all", "A", "select_all", "select all",
@@ -121,28 +127,35 @@ ACTIONS: tuple[Action, ...] = (
            "Show segments, branches and sub-agents.", _L, palette=False),
     Action("fold", "left", "fold", "fold", "Hide segments, branches and sub-agents.", _L,
            palette=False),
-    Action("prune-list", "p", "screen.prune", "prune", "Prune old conversations.", _L,
+    Action("prune-list", "p", "screen.prune", "clean up", "Delete old conversations.", _L,
            palette=False),
     Action("copy-id", "y", "screen.change('copy_id')", "copy id", "Copy the session id.", _L),
     Action("copy-command", "Y", "screen.change('copy_command')", "copy command",
            "Copy the command that resumes the session.", _L),
     Action("export", "e", "screen.change('export')", "export",
            "Export as JSON lines, Markdown or HTML.", _L, 9),
-    Action("sort", "o", "sort", "sort", "Sort by activity, start, messages or title.", _L,
-           10),
+    Action("sort", "o", "screen.sort", "sort",
+           "Sort by the next value; results by date or relevance.", _L, 10),
     Action("group", "O", "group", "group",
            "Group by date, source, model or workspace, or not at all.", _L),
-    Action("hidden", "h", "hidden", "hidden", "Show or hide hidden conversations.", _L,
-           12),
+    Action("hidden", "h", "screen.hidden_kinds", "hidden",
+           "Choose which hidden conversations to show.", _L, 12),
+    Action("all-hidden", "H", "all_hidden", "all hidden",
+           "Show everything that is hidden, or hide it again.", _L),
+    Action("wider", "greater_than_sign", "screen.split(5)", "wider", "Make the list wider.", _L),
+    Action("narrower", "less_than_sign", "screen.split(-5)", "narrower",
+           "Make the list narrower.", _L),
+    Action("density", "v", "density", "density",
+           "Show one line each, two lines, or a table.", _L),
     Action("pin", "P", "screen.change('pin')", "pin", "Pin or unpin the conversation.", _L),
     Action("archive", "a", "screen.change('archive')", "archive", "Archive or unarchive.", _L),
     Action("tag", "t", "screen.change('tag')", "tag", "Add or remove tags.", _L),
-    Action("recap", "1", "screen.show_tab('recap')", "recap", "Show the recap.", _L),
-    Action("transcript", "2", "screen.show_tab('transcript')", "transcript",
-           "Show the transcript.", _L),
-    Action("lineage", "3", "screen.show_tab('lineage')", "lineage", "Show the lineage tree.", _L),
-    Action("info", "4", "screen.show_tab('info')", "info", "Show id, model, tokens and cost.",
-           _L),
+    Action("all", "0", "screen.saved(0)", "all", "Show all conversations.", _L, palette=False),
+    *(
+        Action(f"saved-{number}", str(number), f"screen.saved({number})", "saved search",
+               f"Run saved search {number}.", _L, palette=False)
+        for number in range(1, 10)
+    ),
     Action("next-match", "n", "screen.match(1)", "next match",
            "Jump to the next match.", _L),
     Action("previous-match", "N", "screen.match(-1)", "previous match",
@@ -150,23 +163,60 @@ ACTIONS: tuple[Action, ...] = (
     Action("help-list", "question_mark", "app.help", "help", "Show all keys.", _L, 13,
            palette=False),
     Action("quit", "q", "app.quit", "quit", "Quit.", _L, palette=False),
+    Action("zoom", "z", "screen.zoom", "zoom", "Read on the whole screen.", _L, 7),
+    # -- the reading pane --
+    Action("reading-zoom", "z", "zoom", "zoom", "Read on the whole screen, or not.", _R,
+           3, palette=False),
+    Action("reading-find", "/", "screen.find", "find", "Find in this conversation.", _R,
+           palette=False),
+    Action("pager", "P", "open_in('PAGER')", "pager",
+           "Open the conversation in $PAGER.", _R),
+    Action("editor", "E", "open_in('EDITOR')", "editor",
+           "Open a copy of the conversation in $EDITOR.", _R),
+    Action("reading-recap", "1", "screen.show_tab('recap')", "recap", "Show the recap.", _R,
+           11, palette=False),
+    Action("reading-transcript", "2", "screen.show_tab('transcript')", "transcript",
+           "Show the transcript.", _R, 12, palette=False),
+    Action("reading-lineage", "3", "screen.show_tab('lineage')", "lineage",
+           "Show the lineage tree.", _R, 13, palette=False),
+    Action("reading-info", "4", "screen.show_tab('info')", "info",
+           "Show id, model, tokens and cost.", _R, 14, palette=False),
+    Action("reading-help", "question_mark", "app.help", "help", "Show all keys.", _R,
+           palette=False),
     # -- the transcript --
     Action("open", "enter", "open", "open", "Open or fold tool calls, output and thoughts.", _T,
            1, palette=False),
-    Action("open-all", "z", "open_all", "open all", "Open or fold all messages.", _T, 3,
+    Action("open-all", "Z", "open_all", "open all", "Open or fold all messages.", _T,
            palette=False),
     Action("find", "/", "screen.find", "find", "Find in this conversation.", _T, 2,
            palette=False),
-    Action("copy", "c,y", "copy", "copy", "Copy the current message.", _T, 4, palette=False),
-    Action("follow", "f", "follow", "follow", "Follow new messages.", _T, 5,
+    Action("next-turn", "right_square_bracket", "turn(1)", "next turn", "Go to the next turn.",
+           _T, 5, palette=False),
+    Action("previous-turn", "left_square_bracket", "turn(-1)", "previous turn",
+           "Go to the previous turn.", _T, palette=False),
+    Action("next-tool", "t", "tool(1)", "next tool", "Go to the next tool call.", _T, 6,
+           palette=False),
+    Action("previous-tool", "T", "tool(-1)", "previous tool", "Go to the previous tool call.", _T,
+           palette=False),
+    Action("next-block", "b", "block(1)", "next block", "Go to the next code block or diff.", _T,
+           7, palette=False),
+    Action("previous-block", "B", "block(-1)", "previous block",
+           "Go to the previous code block or diff.", _T, palette=False),
+    Action("copy", "c,y", "copy", "copy", "Copy the current message, or the command of a call.",
+           _T, 4, palette=False),
+    Action("copy-block", "C", "copy_block", "copy block",
+           "Copy the current code block, diff or output.", _T, palette=False),
+    Action("link", "L", "link", "open link", "Open the next link of the current message.", _T,
+           palette=False),
+    Action("follow", "f", "follow", "follow", "Follow new messages.", _T,
            palette=False),
     Action("everything", "v", "screen.everything", "taken back",
            "Show or hide messages that were taken back or are hidden.", _T, palette=False),
-    Action("transcript-next", "n", "screen.match(1)", "next match", "Go to the next match.", _T, 6,
+    Action("transcript-next", "n", "screen.match(1)", "next match", "Go to the next match.", _T, 8,
            palette=False),
     Action("transcript-previous", "N", "screen.match(-1)", "previous match",
            "Go to the previous match.", _T, palette=False),
-    Action("transcript-help", "question_mark", "app.help", "help", "Show all keys.", _T, 9,
+    Action("transcript-help", "question_mark", "app.help", "help", "Show all keys.", _T, 20,
            palette=False),
     # -- the lineage --
     Action("lineage-help", "question_mark", "app.help", "help", "Show all keys.", _F, 9,
@@ -221,6 +271,21 @@ def checked(wanted: Mapping[str, str]) -> dict[str, str]:
     return dict(wanted)
 
 
+def with_kept(wanted: Mapping[str, str], kept: Mapping[str, str]) -> dict[str, str]:
+    """Return the keymap of config.yaml with keys chosen in the browser put over it.
+
+    Those that do not go with it any more are left out; only config.yaml can be wrong.
+    """
+    keys = checked(wanted)
+    try:
+        return checked({**keys, **kept})
+    except ConfigError:
+        for name, key in kept.items():
+            with suppress(ConfigError):
+                keys = checked({**keys, name: key})
+        return keys
+
+
 def _refuse_clashes(wanted: Mapping[str, str]) -> None:
     for name, keys in wanted.items():
         for other in ACTIONS:
@@ -233,6 +298,20 @@ def _refuse_clashes(wanted: Mapping[str, str]) -> None:
                     f"browse.keys.{name} uses the key '{both[0]}', which '{other.id}' already has. "
                     f"Give '{other.id}' another key too."
                 )
+
+
+def taken(name: str, key: str, overrides: Mapping[str, str]) -> Action | None:
+    """Return the other action that a key already has in a place where both work."""
+    wanted = BY_ID[name].scope
+    for other, keys in in_force(overrides):
+        together = other.scope is wanted or _OVERLAPS & {other.scope, wanted}
+        if other.id != name and together and format_key(key) in map(format_key, _split(keys)):
+            return other
+    return None
+
+
+_OVERLAPS = {Scope.ANYWHERE, Scope.MOVE, Scope.LISTS}
+"""Scopes whose keys work together with those of others."""
 
 
 def _split(keys: str) -> list[str]:

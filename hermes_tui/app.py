@@ -9,26 +9,34 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from textual import events
 from textual.binding import Binding
 from textual.notifications import SeverityLevel
+from textual.reactive import var
 from textual.screen import Screen
 
 from hermes_store.records.safe_text import clean
 from hermes_store.records.upkeep_reports import MaintenanceReport
+from hermes_tui import actions
+from hermes_tui.browse.key_hints import scope_of
+from hermes_tui.browse.resuming import OpenChat
 from hermes_tui.browse.screen import BrowseScreen
 from hermes_tui.crash_log import write_crash_log
-from hermes_tui.first_list_rows import Head
+from hermes_tui.opening.first_list_rows import Head
+from hermes_tui.opening.kept_state import Kept, path_for, save
+from hermes_tui.opening.start_options import Choice, Opening
 from hermes_tui.presentation import themes
 from hermes_tui.presentation.numbers import plural
-from hermes_tui.start_options import Choice, Opening
 from hermes_tui.store_access import Access, Answer, Failed
 from hermes_tui.textual_private import QuietApp
 from hermes_tui.widgets.line_view import STYLES
+from hermes_tui.widgets.notice import Keep
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -42,6 +50,8 @@ HANG_UP_SECONDS = 1.0
 IDLE_SECONDS = 60.0
 """How long nobody must have touched anything before old conversations are pruned."""
 LOOK_SECONDS = 15.0
+REPAINT_SECONDS = 0.1
+"""Longer than Textual waits for the last of several sizes."""
 
 
 @runtime_checkable
@@ -50,6 +60,9 @@ class Talks(Protocol):
 
     def stop_answer(self) -> bool:
         """Stop the answer under way; tell whether there was one."""
+
+    def interrupt(self) -> None:
+        """Do what Ctrl+C means while no answer is coming."""
 
     def action_quit(self, code: int = 0) -> None:
         """Leave the program."""
@@ -86,6 +99,9 @@ class HermesApp(QuietApp[Choice]):
     VERTICAL_BREAKPOINTS = [(0, "-low"), (18, "-high")]  # noqa: RUF012
     BINDINGS = [Binding("ctrl+c", "interrupt", show=False, priority=True)]  # noqa: RUF012
 
+    kept: var[Kept] = var(Kept(), init=False)
+    """What is remembered between two runs; widgets watch it, `keep` changes it."""
+
     class Pruned(Answer[MaintenanceReport]):
         """Old conversations were pruned automatically."""
 
@@ -101,12 +117,13 @@ class HermesApp(QuietApp[Choice]):
         self.access = access
         self._opening = opening
         self._head = head
-        self._keys = dict(opening.keys)
+        self.set_reactive(HermesApp.kept, opening.kept)
+        self._keys = actions.with_kept(opening.keys, opening.kept.keys)
         """Other keys for actions, which the settings can change."""
         self.crash_log: Path | None = None
         self.report_crash = self._write_crash_log
-        self._early: list[events.Key] | None = []
-        """Keys that came before there was anything to type into; None from then on."""
+        self._early: list[events.Key | events.Paste] | None = []
+        """What was typed or pasted before there was anything to type into; None from then on."""
         self._used_at = time.monotonic()
         """When somebody last pressed a key or moved the mouse."""
         self._shape: frozenset[str] | None = None
@@ -161,9 +178,9 @@ class HermesApp(QuietApp[Choice]):
         event.stop()
         report = event.value
         if report.error is not None:
-            self.notify(f"Automatic pruning stopped: {report.error}", severity="warning")
+            self._say(f"Automatic pruning stopped: {report.error}", error=True)
         elif report.pruned:
-            self.notify(
+            self._say(
                 f"Moved {plural(report.pruned, 'old session')} to trash (sessions.auto_prune). "
                 "The trash (F4) restores them."
             )
@@ -172,7 +189,15 @@ class HermesApp(QuietApp[Choice]):
         """Say why automatic pruning failed."""
         if event.question is self.Pruned:
             event.stop()
-            self.notify(str(event.error), severity="warning")
+            self._say(str(event.error), error=True)
+
+    def _say(self, sentence: str, *, error: bool = False) -> None:
+        """Show a message in the status line of the browser, if it is open."""
+        for screen in self.screen_stack:
+            if isinstance(screen, BrowseScreen):
+                screen.say(sentence, error=error)
+                return
+        self.notify(sentence, severity="warning" if error else "information")
 
     def _leave_if(self, is_hung_up: Callable[[], bool]) -> None:
         """Leave when the terminal is gone and the signal that says so went to somebody else."""
@@ -183,10 +208,21 @@ class HermesApp(QuietApp[Choice]):
         """Keep what is typed too early; Textual would lose it, or find the screen half made."""
         if isinstance(event, events.InputEvent):
             self._used_at = time.monotonic()
-        if self._early is not None and isinstance(event, events.Key) and event.key != "ctrl+c":
-            self._early.append(event)
+        interrupts = isinstance(event, events.Key) and event.key == "ctrl+c"
+        typed = event if isinstance(event, events.Key | events.Paste) else None
+        if self._early is not None and typed is not None and not interrupts:
+            self._early.append(typed)
         else:
             await super().on_event(event)
+
+    def on_resize(self) -> None:
+        """Paint everything once more: a window dragged there and back has lost what was cut off."""
+        if self._early is None:
+            self.set_timer(REPAINT_SECONDS, self.refresh)
+
+    def must_keys_wait(self) -> bool:
+        """Tell whether an action waits for the results of a search."""
+        return isinstance(self.screen, BrowseScreen) and self.screen.holds_keys
 
     async def on_ready(self) -> None:
         """Hand over what was typed too early, and collect garbage again from here on."""
@@ -208,7 +244,7 @@ class HermesApp(QuietApp[Choice]):
         assert self._opening.open_chat is not None
         return ChatScreen(self.access, self._opening, self._opening.open_chat, session_id)
 
-    def on_browse_screen_open_chat(self, event: BrowseScreen.OpenChat) -> None:
+    def on_open_chat(self, event: OpenChat) -> None:
         """Open the chat above the browser."""
         self.push_screen(self._chat(event.session_id), event.then)
 
@@ -239,33 +275,63 @@ class HermesApp(QuietApp[Choice]):
         """Show all keys."""
         from hermes_tui.dialogs.help import HelpScreen
 
-        self.push_screen(HelpScreen(self._keys))
+        scope = scope_of(self.focused) if isinstance(self.screen, BrowseScreen) else None
+        self.push_screen(HelpScreen(self._keys, scope))
 
     def action_stats(self) -> None:
-        """Show statistics."""
-        from hermes_tui.dialogs.stats import StatsDialog
+        """Show figures; a day that is chosen there is searched for."""
+        from hermes_tui.figures.screen import FiguresScreen
 
-        self.push_screen(StatsDialog(self.access, self._opening.clock()))
+        below = self.screen
+
+        def search(day: date | None) -> None:
+            if day is not None and isinstance(below, BrowseScreen):
+                below.search.text = f"on:{day.isoformat()}"
+                below.search.field.focus()
+
+        self.push_screen(FiguresScreen(self.access, self._opening.clock()), search)
 
     def action_settings(self) -> None:
-        """Try themes and keys."""
-        from hermes_tui.dialogs.settings import Settings, SettingsDialog
+        """Choose theme, keys and what the list looks like; the dialog says `Keep`."""
+        from hermes_tui.dialogs.settings import SettingsDialog
 
-        def apply(wanted: Settings | None) -> None:
-            if wanted is not None:
-                self._keys.clear()
-                self._keys.update(wanted.keys)
-                self.set_keymap(self._keys)
+        path = path_for(self._opening.database) if self._opening.keeps else None
+        self.push_screen(SettingsDialog(self.kept, self._opening.keys, path))
 
-        self.push_screen(SettingsDialog(self._keys), apply)
+    def watch_kept(self, before: Kept, now: Kept) -> None:
+        """Use other keys at once; the dictionary is the one that the screens have."""
+        if before.keys != now.keys:
+            self._keys.clear()
+            self._keys.update(actions.with_kept(self._opening.keys, now.keys))
+            self.set_keymap(self._keys)
+
+    def on_keep(self, event: Keep) -> None:
+        """Remember what a widget says was chosen."""
+        event.stop()
+        self.keep(**event.changes)
+
+    def keep(self, **changes: Any) -> None:
+        """Remember a choice, given as fields of `Kept`, for the next time."""
+        changed = {name for name, value in changes.items() if getattr(self.kept, name) != value}
+        if not changed:
+            return
+        kept = self.kept = replace(self.kept, **changes)
+        if self._opening.keeps:
+            path = path_for(self._opening.database)
+            self.access.note(lambda: save(path, kept, frozenset(changed)))
 
     def action_interrupt(self) -> None:
-        """Leave, as Ctrl+C does everywhere; a selection is copied instead."""
-        if isinstance(self.screen, Talks) and self.screen.stop_answer():
+        """Copy a selection, or go one step back: the answer, the chat, the program."""
+        screen = self.screen
+        if isinstance(screen, Talks) and screen.stop_answer():
             return
-        selected = self.screen.get_selected_text()
+        selected = screen.get_selected_text()
         if selected:
             self.copy_to_clipboard(selected)
+        elif isinstance(screen, Talks):
+            screen.interrupt()
+        elif isinstance(screen, BrowseScreen) and screen.opening.chooser:
+            screen.dismiss(None)
         else:
             self._leave(130)
 
@@ -274,8 +340,10 @@ class HermesApp(QuietApp[Choice]):
         self._leave(0)
 
     def _leave(self, code: int) -> None:
-        if isinstance(self.screen, Talks):
-            self.screen.action_quit(code)
+        """Leave the program; a chat, even below other screens, ends its session first."""
+        talk = next((each for each in self.screen_stack[::-1] if isinstance(each, Talks)), None)
+        if talk is not None:
+            talk.action_quit(code)
         else:
             self.exit(return_code=code)
 

@@ -25,6 +25,7 @@ from textual.worker import get_current_worker
 from hermes_store.engines.sqlite.watch import Watch
 from hermes_store.errors import DatabaseMissing, DatabaseReadOnly, StoreError, places
 from hermes_tui.crash_log import BUG, write_crash_log
+from hermes_tui.opening.start_options import READ_ONLY as READ_ONLY
 
 if TYPE_CHECKING:
     from textual.dom import DOMNode
@@ -39,7 +40,6 @@ Stopped = Callable[[], bool]
 POLL_SECONDS = 0.5
 CLOSE_SECONDS = 5.0
 """How long quitting waits for pending writes."""
-READ_ONLY = "The browser was opened with --read-only; nothing can be changed."
 
 log = logging.getLogger("hermes_tui.access")
 
@@ -133,6 +133,9 @@ class Access:
         self._series: dict[tuple[int, str], Series] = {}
         self._queues: list[JobQueue] = []
         self._notes = self.queue("hermes-note")
+        self._changes = self.queue("hermes-change")
+        self.drafts = self.queue("hermes-drafts")
+        """For unsent texts: one for all chats, so that reopening one finds what closing it kept."""
         self._watching: threading.Event | None = None
 
     # -- asking ----------------------------------------------------------------------------
@@ -176,13 +179,18 @@ class Access:
         answer: type[Answer[Value]],
         job: Callable[[Store, Stopped], Value],
     ) -> None:
-        """Make a change in the background, with its own writer that is closed afterwards."""
+        """Make a change in the background, with its own writer that is closed afterwards.
 
+        Changes are made one after the other, and all of them: quitting waits.
+        """
+        self.run(node, answer, self._write(job), exclusive=False, queue=self._changes)
+
+    def _write(self, job: Callable[[Store, Stopped], Value]) -> Callable[[Stopped], Value]:
         def write(stop: Stopped) -> Value:
             with self._writer() as store:
                 return job(store, stop)
 
-        self.run(node, answer, write, group="change", exclusive=False)
+        return write
 
     @property
     def prunes(self) -> bool:
@@ -197,7 +205,8 @@ class Access:
     ) -> None:
         """Prune as config.yaml says, if it is due, in the background."""
         config = self._config
-        self.change(node, answer, lambda store, _: store.upkeep.auto_prune(config, sessions_dir))
+        prune = self._write(lambda store, _: store.upkeep.auto_prune(config, sessions_dir))
+        self.run(node, answer, prune, exclusive=False)
 
     def run(
         self,
@@ -253,6 +262,8 @@ class Access:
                 message = Failed(answer, error, generation, series)
             # Last resort of a thread: an error that escapes here would end the browser.
             except Exception as error:
+                if worker.is_cancelled or stale():
+                    return  # interrupted on purpose: nobody waits for the answer
                 message = Failed(answer, self._mistake(error), generation, series)
             if not worker.is_cancelled and node.is_attached:
                 node.post_message(message)
@@ -336,7 +347,11 @@ class Access:
             sidecar.close()
 
         # Not a worker: those end with their screen, which is just closing.
-        self._notes.submit(keep)
+        self.note(keep)
+
+    def note(self, job: Callable[[], None]) -> None:
+        """Write something small in the background; quitting waits for it."""
+        self._notes.submit(job)
 
     # -- watching --------------------------------------------------------------------------
 

@@ -6,18 +6,27 @@ installed version. `pyproject.toml` holds Textual below its next major version.
 
 from __future__ import annotations
 
+import asyncio
 import select
 import termios
+import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from textual import constants
+from textual import constants, events
 from textual.app import App
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
+from textual.message_pump import MessagePump
 
 TAKE_SCREEN = "\x1b[?1049h"
 LOCAL_MODES, SPECIAL_CHARACTERS = 3, 6
+PATIENCE = 3.0
+"""Seconds after which a key no longer waits for the key before it."""
+OFTEN, PAUSE = 200, 0.002
+"""How many times to look at once whether a key is done, and the seconds between later looks."""
+WAYS_OUT = ("escape", "ctrl+c", "ctrl+q")
 Result = TypeVar("Result")
 
 
@@ -61,7 +70,87 @@ class KeysFirst(LinuxDriver):
             self.attrs_before = self._before
 
 
-class QuietApp(App[Result]):
+def _is_idle(pump: MessagePump) -> bool:
+    """Tell whether a part of the screen waits for its next message and has none."""
+    queue: Any = pump._message_queue
+    waits = queue.empty() and bool(queue.ready_event._waiters)
+    return waits and pump._pending_message is None and not pump._next_callbacks
+
+
+class KeysInOrder(App[Result]):
+    """An application in which each key is done before the next one begins.
+
+    Textual hands all keys of one read out at once. A field inserts letters right away, while keys
+    with a binding, such as Backspace, travel up to the application first: `xyz⌫⌫⌫abc` becomes
+    `xyz`, and letters typed after a key that opens a dialog or moves the focus miss it
+    (Textualize/textual #6605). A key is done when every part of the screen is idle again.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._typed: deque[events.Key | events.Paste] = deque()
+        """What was typed or pasted and still waits for what was typed before."""
+        self._handed_out = 0
+        """How many keys and pasted texts there were so far."""
+        self._asked_at = -1
+        self._waiting_since = 0.0
+        self._looks = 0
+
+    def must_keys_wait(self) -> bool:
+        """Tell whether a key has started something in the background that later keys rely on."""
+        return False
+
+    def is_asked_twice(self) -> bool:
+        """Tell whether the very key before this one asked the same."""
+        before, self._asked_at = self._asked_at, self._handed_out
+        return before == self._handed_out - 1
+
+    async def on_event(self, event: events.Event) -> None:
+        """Take what is typed in turn, and everything else as it comes."""
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            self._typed.append(event)
+            if len(self._typed) == 1:
+                self._begin_waiting()
+        else:
+            await super().on_event(event)
+
+    def _begin_waiting(self) -> None:
+        self._waiting_since, self._looks = time.monotonic(), 0
+        asyncio.get_running_loop().call_soon(self._look)
+
+    def _look(self) -> None:
+        """Hand the next key out once the one before is done; otherwise look again soon."""
+        if not self._typed:
+            return
+        if self._is_done() or time.monotonic() - self._waiting_since > PATIENCE:
+            self.call_later(self._hand_out)
+            return
+        self._looks += 1
+        pause = 0 if self._looks < OFTEN else PAUSE
+        asyncio.get_running_loop().call_later(pause, self._look)
+
+    async def _hand_out(self) -> None:
+        if not self._typed:
+            return
+        self._handed_out += 1
+        await super().on_event(self._typed[0])
+        self._typed.popleft()
+        if self._typed:
+            self._begin_waiting()
+
+    def _is_done(self) -> bool:
+        if not self.screen_stack or not _is_idle(self):
+            return False
+        parts = self.screen.walk_children(with_self=True)
+        return all(_is_idle(each) for each in parts) and not self._is_held()
+
+    def _is_held(self) -> bool:
+        event = self._typed[0]
+        leaves = isinstance(event, events.Key) and event.key in WAYS_OUT
+        return not leaves and self.must_keys_wait()
+
+
+class QuietApp(KeysInOrder[Result]):
     """An application that tells nobody what people write.
 
     It hands an unexpected error over instead of printing pages of code; Textual has no public hook

@@ -70,8 +70,8 @@ HOUSE: tuple[Row, ...] = (
         "hermes_store.search",
         "the search language, planning and running a search, ranking, snippets, relaxation",
         """times query_tree query_language query_words snippets known_values field_conditions
-        literal_sql match_tests index_lookups plan cancellation candidates run_plan hits titles
-        grouping ranking relaxation result_page sessiondb_search api""",
+        check_query literal_sql match_tests index_lookups plan cancellation candidates run_plan hits
+        titles grouping ranking relaxation result_page sessiondb_search api""",
     ),
     _row(
         "hermes_store.search.recall",
@@ -91,8 +91,8 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.trash",
         "deleting, the states of a copy in the trash, restoring, purging",
-        """delete_from_database session_copy put_back sidecar_tables purge copy_states move_to_trash
-        restore api""",
+        """delete_from_database session_copy put_back sidecar_tables trashed_conversations purge
+        copy_states move_to_trash restore api""",
     ),
     _row(
         "hermes_store.transfer",
@@ -110,8 +110,8 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.upkeep",
         "prune, statistics, insights, optimize, doctor, repair",
-        """statistics insights prune_filter prune_plan prune_by_age optimize auto_prune odd_values
-        configured doctor repair api""",
+        """statistics insights figures prune_filter prune_plan prune_by_age optimize auto_prune
+        odd_values configured doctor repair api""",
     ),
     _row("hermes_store", "`Store` holds the parts", "store"),
     _row(
@@ -122,57 +122,78 @@ HOUSE: tuple[Row, ...] = (
     ),
     _row("hermes_store", "`SessionDB` translates Hermes Agent's names", "sessiondb"),
     _row(
+        "hermes_tui.opening",
+        "how the browser opens: what is asked for, what is remembered, the first rows",
+        "kept_state start_options first_list_rows",
+    ),
+    _row(
         "hermes_tui",
-        "how to open the screens, every action with its keys, and where a crash is written",
-        "start_options actions crash_log first_list_rows",
+        "every action with its keys, and where a crash is written",
+        "actions crash_log",
     ),
     _row(
         "hermes_tui.presentation",
         "records to text, styled lines and file names, for the command line and the screens",
-        """fit_text styled_line numbers times charts themes rows lineage_lines session_details
-        browser_header empty_list search_results markdown messages export_target""",
+        """fit_text styled_line numbers times charts themes lineage_lines without_markdown rows
+        session_details browser_header empty_list search_results wrap_text diffs tool_lines
+        code_colours markdown laid_out call_lines messages export_target""",
     ),
     _row(
         "hermes_tui.widgets",
         "widgets that know nothing of sessions",
-        """lru_cache clipboard notice text_field plain_text heights status_bar checkboxes line_view
-        virtual_list""",
+        """lru_cache clipboard outside_program notice text_field plain_text heights status_bar
+        checkboxes push_button line_view virtual_list""",
     ),
     _row(
         "hermes_tui",
         "the way from screens to the store; private parts of Textual",
         "store_access textual_private",
     ),
-    _row("hermes_tui.transcript", "a whole conversation to read", "layout view"),
+    _row(
+        "hermes_tui.transcript",
+        "a whole conversation to read",
+        "turns layout parts selecting message_view view",
+    ),
     _row(
         "hermes_tui.dialogs",
         "rename, delete, prune, export, trash, settings, help and more",
-        "base delete export help palette progress prune rename saved_searches settings stats trash",
+        """base delete export help hidden_kinds palette progress prune rename saved_searches
+        settings tags trash""",
+    ),
+    _row(
+        "hermes_tui.figures",
+        "a year of days, week on week, tokens and costs",
+        "heat_map page screen",
     ),
     _row(
         "hermes_tui.browse",
         "the main screen: search, list and reading pane",
-        """completion search_field search_pane session_list_widget lineage_tree list_pane
-        reading_pane change_conversations key_hints action_after_search screen""",
+        """found completion completion_list search_chips search_field search_pane
+        session_list_widget lineage_tree list_options list_loading list_pane find_bar
+        read_conversation transcript_page reading_place open_outside reading_pane panes resuming
+        undo_stack change_jobs change_conversations key_hints action_after_search screen""",
     ),
     _row(
         "hermes_tui.chat",
         "the chat: screen, turn loop, provider, slash commands, titles, summaries",
         """streamed_reply errors endpoint_settings error_translation provider slash_syntax
-        summaries auto_title turn_loop conversation_queue slash_commands key_hints input_field
-        conversation_pane screen""",
+        summaries auto_title turn_loop conversation_queue slash_commands key_hints slash_menu
+        input_field conversation_pane answer_under_way drafts draft_keeper header note_box spinner
+        screen""",
     ),
     _row(
         "hermes_tui.demo",
-        "the demo's sample sessions and its scripted model",
-        "answers model_server sample_phrases sample_sessions",
+        "the demo's hand-written conversations and its scripted model",
+        """answers model_server scripted_model conversation_file tool_blocks timeline token_costs
+        sample""",
     ),
     _row("hermes_tui", "the application", "app"),
     _row(
         "hermes_tui.cli.common",
         "what verbs share: printing, progress, finding the agent, opening a screen",
-        """output progress context number_options ages workspace_option filter_options last_list
-        hermes_agent mark_options recap_panel builtin_chat open_screen""",
+        """output arguments progress context number_options ages workspace_option source_option
+        search_options filter_options last_list hermes_agent mark_options recap_panel
+        builtin_chat open_screen farewell""",
     ),
     _row(
         "hermes_tui.cli",

@@ -186,6 +186,7 @@ def test_the_sessions_wheel_holds_program_and_styles_and_needs_the_store(
     assert sessions_wheel.metadata["Name"] == "hermes-sessions"
     assert sessions_wheel.needs == {
         "hermes-store",
+        "markdown-it-py",
         "python-dotenv",
         "pyyaml",
         "rich",
@@ -194,7 +195,8 @@ def test_the_sessions_wheel_holds_program_and_styles_and_needs_the_store(
     }
     styles = {f"hermes_tui/{name}" for name in _package_files("styles", "*.tcss")}
     assert styles
-    assert _inside(sessions_wheel) == _package_files("hermes_tui", "*.py", "py.typed") | styles
+    program = _package_files("hermes_tui", "*.py", "py.typed", "*.txt")
+    assert _inside(sessions_wheel) == program | styles
 
 
 _SAVE = r"""
@@ -210,7 +212,7 @@ def _assert_lists(python: Path, script: Path, home: Path) -> None:
     home.mkdir()
     env = os.environ | {"HERMES_HOME": str(home), "PYTHONUTF8": "1", "PYTHONPATH": ""}
     command = (script, "sessions", "list")
-    assert _run(*command, env=env, cwd=home) == "No sessions found.\n"
+    assert _run(*command, env=env, cwd=home) == "No conversations yet.\n"
     _run(python, "-I", "-c", _SAVE, home / "state.db", cwd=home)
     listed = _run(*command, env=env, cwd=home)
     assert "Where do wheels go?" in listed
@@ -221,6 +223,13 @@ def _assert_lists(python: Path, script: Path, home: Path) -> None:
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_both_commands_list_sessions(sessions_wheel: Built, script: str, tmp_path: Path) -> None:
     _assert_lists(sessions_wheel.bin / "python", sessions_wheel.bin / script, tmp_path / "home")
+
+
+@sessions_wheel_test
+def test_the_demo_opens_once_installed(sessions_wheel: Built, tmp_path: Path) -> None:
+    env = os.environ | {"HERMES_HOME": str(tmp_path), "PYTHONUTF8": "1", "PYTHONPATH": ""}
+    command = (sessions_wheel.bin / "hermes", "sessions", "browse", "--demo", "--limit", "50")
+    assert "Fix CI out-of-memory" in _run(*command, env=env, cwd=tmp_path)
 
 
 @sessions_wheel_test

@@ -1,87 +1,67 @@
-"""Take the screenshots for README and docs from the real program: `make pictures`.
-
-Runs the browser on sample sessions with a fixed clock, presses some keys and saves the screen.
-"""
+"""Take the pictures for README and docs from the real program: `make pictures`."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import tempfile
-from contextlib import suppress
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 
-from textual.worker import WorkerCancelled
-
-from hermes_store.config.settings import Config, ModelConfig
-from hermes_tui.app import HermesApp
-from hermes_tui.chat.input_field import Prompt
-from hermes_tui.cli.common.builtin_chat import conversation_maker
-from hermes_tui.demo.model_server import DemoServer
-from hermes_tui.demo.sample_sessions import create
-from hermes_tui.start_options import Opening
-from hermes_tui.store_access import Access
-
-NOW = 1_790_000_000.0
-HERE = Path(__file__).resolve().parent
-SIZE = (120, 34)
-
-PICTURES: dict[str, list[str]] = {
-    "browse": [],
-    "search": [*"docker deploy", "tab", "2"],
-    "lineage": [*"is:compressed", "tab", "right", "3"],
-    "prune": ["f2"],
-    "statistics": ["f3"],
-}
+import stage
+from drawing import still
 
 
-async def _settle(app: HermesApp, pilot: object) -> None:
-    with suppress(WorkerCancelled):
-        await app.workers.wait_for_complete()
-    await pilot.pause(0.2)  # type: ignore[attr-defined]
+@dataclass(frozen=True)
+class Picture:
+    """What to press before the picture is taken."""
+
+    name: str
+    keys: tuple[str, ...] = ()
+    """Keys as Textual names them; letters and signs stand for themselves."""
+    size: stage.Size = (120, 34)
+    theme: str = "hermes-dark"
+    chat: bool = False
+    title: str = "hermes sessions browse"
 
 
-async def _take(name: str, keys: list[str], database: Path) -> None:
-    opening = Opening(database=database, clock=lambda: NOW, demo=True)
-    app = HermesApp(Access(database, Config()), opening)
-    async with app.run_test(size=SIZE) as pilot:
-        await _settle(app, pilot)
-        for key in keys:
-            await pilot.press("space" if key == " " else "colon" if key == ":" else key)
-            await _settle(app, pilot)
-        await pilot.pause(1.2)
-        await _settle(app, pilot)
-        app.save_screenshot(f"{name}.svg", path=str(HERE))
+CI = (*"exit code 137", "tab")
+LINEAGE = ("ctrl+t", "ctrl+t")
+"""From the recap, which is the page at first."""
+
+PICTURES = (
+    Picture("browse"),
+    Picture("search", CI),
+    Picture("reading", (*CI, "z")),
+    Picture("lineage", (*"is:compressed", "tab", "right", *LINEAGE)),
+    Picture("figures", ("f3",)),
+    Picture("trash", ("f4",)),
+    Picture("clean-up", ("f2",)),
+    Picture("light", theme="hermes-light"),
+    Picture(
+        "chat", (*"What did we say about docker?", "enter"), (100, 30), chat=True, title="hermes"
+    ),
+)
 
 
-async def _take_chat(database: Path, base_url: str) -> None:
-    model = ModelConfig(default="demo", base_url=base_url)
-    config = Config(model=model)
-    make = conversation_maker(database, config, {"OPENAI_API_KEY": "demo"}, lambda: NOW)
-    opening = Opening(database=database, clock=lambda: NOW, open_chat=make, chat_first=True)
-    app = HermesApp(Access(database, config), opening)
-    async with app.run_test(size=(100, 30)) as pilot:
-        await _settle(app, pilot)
-        app.screen.query_one(Prompt).replace_text("What did we say about docker?")
-        await pilot.press("enter")
-        for _ in range(20):
-            await _settle(app, pilot)
-        app.save_screenshot("chat.svg", path=str(HERE))
+async def _take(picture: Picture, database: Path, chat: str) -> None:
+    async with stage.browser(database, picture.size, picture.theme, chat) as running:
+        for key in picture.keys:
+            await running.press(key)
+        drawn = still(running.rows(), picture.size[0], picture.title)
+    path = stage.HERE / f"{picture.name}.svg"
+    path.write_text(drawn, encoding="utf-8")
+    print(path)
 
 
-def main() -> None:
-    """Take all screenshots."""
-    os.environ |= {"TZ": "UTC", "COLORTERM": "truecolor"}
-    with tempfile.TemporaryDirectory() as folder:
-        database = Path(folder) / "state.db"
-        create(database, 120, now=NOW)
-        for name, keys in PICTURES.items():
-            asyncio.run(_take(name, keys, database))
-            print(HERE / f"{name}.svg")
-        with DemoServer() as server:
-            asyncio.run(_take_chat(database, server.base_url))
-        print(HERE / "chat.svg")
+def main(names: list[str]) -> None:
+    """Take all pictures, or those that are named."""
+    stage.prepare()
+    with stage.sample_database() as sample, stage.model() as address:
+        for picture in PICTURES:
+            if not names or picture.name in names:
+                with stage.copy_of(sample) as database:
+                    asyncio.run(_take(picture, database, address if picture.chat else ""))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -33,11 +33,12 @@ ORIGIN = "session_activity a CROSS JOIN sessions s ON s.id = a.session_id"
 _SINCE = (
     "(WITH RECURSIVE recent(id) AS (SELECT r.id FROM sessions r WHERE EXISTS "
     "(SELECT 1 FROM messages WHERE session_id = r.id AND timestamp >= ?1) "
-    "UNION ALL SELECT id FROM sessions WHERE started_at >= ?1{at_work}), "
+    "UNION ALL SELECT id FROM sessions WHERE started_at >= ?1{noted}), "
     "up(id) AS (SELECT id FROM recent UNION SELECT c.parent_session_id FROM up "
     "CROSS JOIN sessions c ON c.id = up.id CROSS JOIN session_activity k ON k.session_id = c.id "
     "WHERE c.parent_session_id IS NOT NULL AND k.edge = 'compression') SELECT id FROM up)"
 )
+_NOTED_SINCE = " UNION ALL SELECT id FROM sessions WHERE last_activity_at >= ?1"
 _HAS_INDEX = (
     "SELECT 1 FROM pragma_index_list('messages', 'main') l WHERE NOT l.partial AND "
     "(SELECT group_concat(name) FROM (SELECT name FROM pragma_index_info(l.name, 'main') "
@@ -94,9 +95,8 @@ def _with_first(tx: Transaction, listing: Listing, reach: int) -> tuple[str, lis
     )
     if least is None:
         return ORIGIN, []
-    at_work = "last_activity_at" if tx.caps.has_session("last_activity_at") else None
-    noted = f" UNION ALL SELECT id FROM sessions WHERE {at_work} >= ?1" if at_work else ""
-    recent = f"{_SINCE.format(at_work=noted)} near CROSS JOIN session_activity a"
+    noted = _NOTED_SINCE if tx.caps.has_session("last_activity_at") else ""
+    recent = f"{_SINCE.format(noted=noted)} near CROSS JOIN session_activity a"
     return (
         f"{recent} ON a.session_id = near.id CROSS JOIN sessions s ON s.id = a.session_id",
         [least],

@@ -27,6 +27,9 @@ class MarksBeside(Protocol):
     def archived(self, tx: Transaction) -> tuple[str, ...]:
         """Return the sessions that are archived in the sidecar only."""
 
+    def pinned_in(self, tx: Transaction) -> tuple[str, ...]:
+        """Return all sessions of pinned conversations."""
+
     def of_rows(self, tx: Transaction, session_ids: Sequence[str]) -> dict[str, SessionMarks]:
         """Return the marks of conversations; empty if there cannot be any."""
 
@@ -76,8 +79,7 @@ class Lists:
         with self._database.read() as tx:
             if limit >= 0 and workspace is None and here is None:
                 return [row["id"] for row in recent_sessions.recent(tx, source, limit=limit)]
-            scope = [workspaces.matches(tx.caps, "s", workspace)] if workspace is not None else []
-            scope += [workspaces.is_in(tx.caps, "s", here)] if here is not None else []
+            scope = workspaces.scope(tx.caps, "s", workspace, here)
             found = recent_sessions.recent_ids(tx, source, scope)
             return found if limit < 0 else found[:limit]
 
@@ -97,9 +99,8 @@ class Lists:
             found = workspaces.here(tx, place)
             if found is None:
                 return None
-            view = View(here=found, limit=1)
-            shown = order.entries(tx, view, archived=self._marks.archived(tx), now=0.0)
-            return found if next(shown, None) is not None else None
+            shown = order.shows_any(tx, View(here=found), archived=self._marks.archived(tx))
+            return found if shown else None
 
     def sources(self) -> list[str]:
         """Return the sources of all sessions, by name."""
@@ -109,20 +110,22 @@ class Lists:
     def entries(self, view: View, *, now: float) -> Iterator[Entry]:
         """Yield all ids of a list in order, with the headings of its grouping."""
         with self._database.read() as tx:
-            hidden = self._marks.archived(tx)
-            yield from order.entries(tx, view, archived=hidden, now=now)
+            hidden, first = self._marks.archived(tx), self._marks.pinned_in(tx)
+            yield from order.entries(tx, view, archived=hidden, pinned=first, now=now)
 
-    def first_guess(self) -> list[str]:
-        """Return the ids that likely start the list, if computing all of it takes a while."""
+    def number_of(self, view: View) -> int:
+        """Return how many conversations a list shows, whatever its limit."""
         with self._database.read() as tx:
-            if tx.caps.activity:
-                return []
-            return order.first_guess(tx, archived=self._marks.archived(tx))
+            return order.number_of(tx, view, archived=self._marks.archived(tx))
 
-    def rows(self, ids: Sequence[str], *, now: float) -> list[ListRow]:
-        """Return the rows of conversations, including their marks."""
+    def rows(self, ids: Sequence[str], *, now: float, last: bool = False) -> list[ListRow]:
+        """Return the rows of conversations, including their marks.
+
+        With `last`, each has the beginning of its last message, too.
+        """
         with self._database.read() as tx:
             found = rows.rows(tx, ids, now)
+            found = rows.with_last_text(tx, found) if last else found
             marks = self._marks.of_rows(tx, [row.id for row in found])
         if not marks:
             return found
@@ -135,6 +138,11 @@ class Lists:
             )
             for row in found
         ]
+
+    def days(self, *, now: float) -> tuple[int, ...]:
+        """Return how many sessions started on each of the last thirty days, the last one today."""
+        with self._database.read() as tx:
+            return recent_sessions.days(tx, now)
 
     def hidden_counts(self, view: View) -> dict[Hidden, int]:
         """Return how many conversations a view leaves out, by reason."""

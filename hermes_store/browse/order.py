@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import chain, islice
 from typing import Any
 
 from hermes_store.browse.activity_order import ORIGIN, Listing, first_rows, in_time
+from hermes_store.browse.rows import cost_and_tokens
+from hermes_store.engines.base import Capabilities
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records import stored_values
 from hermes_store.records.listing import Entry, Grouping, Heading, Hidden, Sort, View
@@ -32,8 +35,11 @@ HIDDEN_SOURCES = {
 }
 """Sources that a list hides by default, and under which name."""
 AGENT_SOURCES = tuple(name for name, kind in HIDDEN_SOURCES.items() if kind is Hidden.AGENT)
-FIRST_ROWS = 128
-"""How many conversations to list first if the database has no activity table."""
+
+BY_TIME = (Sort.ACTIVITY, Sort.STARTED)
+"""The orders in which days can be headings."""
+PINNED = "Pinned"
+"""The heading of pinned conversations."""
 
 _LISTED = "(SELECT value FROM json_each(?))"
 
@@ -51,22 +57,27 @@ class _Place:
 
 
 def entries(
-    tx: Transaction, view: View, *, archived: Collection[str] = (), now: float
+    tx: Transaction,
+    view: View,
+    *,
+    archived: Collection[str] = (),
+    pinned: Collection[str] = (),
+    now: float,
 ) -> Iterator[Entry]:
     """Yield the ids of a list in order, with the headings of its grouping.
 
-    `archived` are the sessions that are archived in the sidecar only.
+    `archived` are the sessions that are archived in the sidecar only; `pinned` come first.
     """
-    places = _places(tx, view, archived)
-    found: Iterable[_Place] = places if view.limit is None else _first(places, view.limit)
-    if view.group is Grouping.NONE:
-        return (place.id for place in found)
-    return _grouped(list(found), view, now)
-
-
-def _first(places: Iterator[_Place], number: int) -> Iterator[_Place]:
-    for _, place in zip(range(number), places, strict=False):
-        yield place
+    limit = None if view.limit is None else max(0, view.limit)
+    first = list(_places(tx, replace(view, limit=None), archived, pinned)) if pinned else []
+    above = {place.id for place in first}
+    wider = view if limit is None else replace(view, limit=limit + len(above))
+    places = (place for place in _places(tx, wider, archived) if place.id not in above)
+    first = first[:limit]
+    rest = islice(places, None if limit is None else limit - len(first))
+    if view.group is Grouping.NONE or (view.group is Grouping.DATE and view.sort not in BY_TIME):
+        return (place.id for place in chain(first, rest))
+    return _grouped(first, list(rest), view, now)
 
 
 def _kind(tx: Transaction) -> str:
@@ -100,43 +111,65 @@ def _scope(tx: Transaction, view: View) -> tuple[str, tuple[str, ...]]:
 
     A conversation belongs to the workspaces of all its parts.
     """
-    conditions: list[str] = []
-    values: list[str] = []
-    if view.workspace is not None:
-        sql, found = workspaces.matches(tx.caps, "c", view.workspace)
-        conditions.append(over_chain(f"MAX(COALESCE({sql}, 0))"))
-        values += found
-    if view.here is not None:
-        sql, found = workspaces.is_in(tx.caps, "c", view.here)
-        conditions.append(over_chain(f"MAX(COALESCE({sql}, 0))"))
-        values += found
-    return " AND ".join(conditions) or "1", tuple(values)
+    scope = workspaces.scope(tx.caps, "c", view.workspace, view.here)
+    conditions = [over_chain(f"MAX(COALESCE({sql}, 0))") for sql, _ in scope]
+    return " AND ".join(conditions) or "1", tuple(value for _, found in scope for value in found)
 
 
-def _places(tx: Transaction, view: View, archived: Collection[str]) -> Iterator[_Place]:
-    plain = view.sort is Sort.ACTIVITY and view.group in (Grouping.NONE, Grouping.DATE)
+def _places(
+    tx: Transaction, view: View, archived: Collection[str], only: Collection[str] = ()
+) -> Iterator[_Place]:
+    """Yield the conversations of a view in its order; with `only`, no others."""
+    plain = not only and view.sort is Sort.ACTIVITY and view.group in (Grouping.NONE, Grouping.DATE)
     plain = plain and not view.shown and view.source not in AGENT_SOURCES
     plain = plain and view.workspace is None and view.here is None
     limit = None if tx.caps.activity or view.sort is not Sort.ACTIVITY else view.limit
     if plain and limit is None and not archived and not _filing(tx):
         return _from_index(tx, view)
-    source, names = of_source("a.source", view.source)
-    scope, scoped = _scope(tx, view)
-    where = (
-        f"(a.listed = 1 OR a.edge = 'agent') AND {_kind(tx)} IN {_LISTED} AND {source} AND {scope}"
-    )
-    values = (json.dumps(sorted(archived)), json.dumps(_wanted_kinds(view)), *names, *scoped)
+    where, values = _in_view(tx, view, archived)
+    if only:
+        where += f" AND a.session_id IN {_LISTED}"
+        values = (*values, json.dumps(sorted(only)))
     columns = f"a.session_id, {_moment(view)}, {_group(tx, view)}"
     if limit is not None:
         listing = Listing("a.chain_active", ("a.session_id",), where, values, view.source)
         return map(_place, first_rows(tx, columns, listing, max(0, limit)))
     rows = tx.rows(
         f"SELECT {columns} FROM session_activity a JOIN sessions s ON s.id = a.session_id "
-        f"WHERE {where} ORDER BY {_ORDERS[view.sort]}, a.session_id DESC",
+        f"WHERE {where} ORDER BY {_order(tx.caps, view.sort)}, a.session_id DESC",
         values,
     )
-    by_time = view.sort in (Sort.ACTIVITY, Sort.STARTED)
-    return map(_place, in_time(rows) if by_time else rows)
+    return map(_place, in_time(rows) if view.sort in BY_TIME else rows)
+
+
+def _in_view(tx: Transaction, view: View, archived: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the SQL condition for the conversations that a view shows, and its values."""
+    source, names = of_source("a.source", view.source)
+    scope, scoped = _scope(tx, view)
+    where = (
+        f"(a.listed = 1 OR a.edge = 'agent') AND {_kind(tx)} IN {_LISTED} AND {source} AND {scope}"
+    )
+    return where, (
+        json.dumps(sorted(archived)), json.dumps(_wanted_kinds(view)), *names, *scoped
+    )  # fmt: skip
+
+
+def shows_any(tx: Transaction, view: View, *, archived: Collection[str] = ()) -> bool:
+    """Return whether a view shows any conversation."""
+    where, values = _in_view(tx, view, archived)
+    return tx.one(f"SELECT 1 FROM {ORIGIN} WHERE {where} LIMIT 1", values) is not None
+
+
+def number_of(tx: Transaction, view: View, *, archived: Collection[str] = ()) -> int:
+    """Return how many conversations a view shows, whatever its limit."""
+    where, values = _in_view(tx, view, archived)
+    return int(
+        tx.value(
+            "SELECT COUNT(*) FROM session_activity a JOIN sessions s ON s.id = a.session_id "
+            f"WHERE {where}",
+            values,
+        )
+    )
 
 
 def _place(row: tuple[Any, ...]) -> _Place:
@@ -179,6 +212,15 @@ _ORDERS = {
 }
 
 
+def _order(caps: Capabilities, sort: Sort) -> str:
+    """Return the SQL for an order; what a file has no columns for is the same everywhere."""
+    if sort not in (Sort.COST, Sort.TOKENS):
+        return _ORDERS[sort]
+    cost, tokens = cost_and_tokens(caps, "c")
+    total = over_chain(f"TOTAL({cost if sort is Sort.COST else tokens})")
+    return f"{total} DESC, a.chain_active DESC"
+
+
 def _moment(view: View) -> str:
     return "s.started_at" if view.sort is Sort.STARTED else "a.chain_active"
 
@@ -191,19 +233,15 @@ def _group(tx: Transaction, view: View) -> str:
     return groups.get(view.group, "NULL")
 
 
-def first_guess(tx: Transaction, *, archived: Collection[str] = ()) -> list[str]:
-    """Return the first conversations of the usual list quickly, if no order is stored.
-
-    Computing the order of a large database that only Hermes Agent has written takes a moment;
-    this is shown until then.
-    """
-    return [place.id for place in _places(tx, View(limit=FIRST_ROWS), archived)]
-
-
 # -- headings ----------------------------------------------------------------------------------
 
 
-def _grouped(places: Sequence[_Place], view: View, now: float) -> Iterator[Entry]:
+def _grouped(
+    pinned: Sequence[_Place], places: Sequence[_Place], view: View, now: float
+) -> Iterator[Entry]:
+    if pinned:
+        yield Heading(PINNED, len(pinned))
+        yield from (place.id for place in pinned)
     days = _Days(now)
     groups: dict[str, list[str]] = {}
     named = Counter(short_name(each) for each in {place.group for place in places if place.group})
@@ -230,12 +268,15 @@ def _workspace_label(workspace: str | None, named: Counter[str]) -> str:
 
 
 class _Days:
-    """Headings by age, finer for recent times."""
+    """Headings by day for a week, then coarser."""
 
     def __init__(self, now: float) -> None:
         today = local_day(now).replace(hour=0, minute=0, second=0, microsecond=0)
-        names = ((0, "Today"), (1, "Yesterday"), (6, "Last 7 days"), (29, "Last 30 days"))
-        self._steps = [((today - timedelta(days)).timestamp(), text) for days, text in names]
+        days = [(today - timedelta(number), number) for number in range(7)]
+        names = [(start, f"{start:%A}") for start, number in days if number > 1]
+        names = [(today, "Today"), (days[1][0], "Yesterday"), *names]
+        names.append((today - timedelta(29), "Last 30 days"))
+        self._steps = [(start.timestamp(), text) for start, text in names]
 
     def name(self, moment: float) -> str:
         """Return the heading of a time."""

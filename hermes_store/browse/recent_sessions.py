@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from itertools import islice
 from typing import Any
 
@@ -17,11 +18,14 @@ from hermes_store.browse.activity_order import Listing, in_time
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.listing import NO_LIMIT, Filter, page_bounds
 from hermes_store.records.message_content import MARKER, stored_preview
+from hermes_store.records.safe_text import local_day
 from hermes_store.records.session import Conversation
 from hermes_store.records.sources import all_spellings, of_source
 from hermes_store.records.stored_values import count, moment, sorts_by_time, text
 from hermes_store.sessions import lineage, session_rows, workspaces
 from hermes_store.sessions.lineage import over_chain
+
+DAYS = 30
 
 # What a row takes from the newest session of its compression chain.
 _FROM_TIP = (
@@ -292,3 +296,17 @@ def sources(tx: Transaction) -> list[str]:
     """Return the sources of all sessions, by name."""
     found = tx.rows("SELECT DISTINCT source FROM sessions ORDER BY source")
     return list(dict.fromkeys(text(source) for (source,) in found))
+
+
+def days(tx: Transaction, now: float) -> tuple[int, ...]:
+    """Return how many sessions started on each of the last days, the last one today."""
+    today = local_day(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    first = today - timedelta(DAYS - 1)
+    numbers = [0] * DAYS
+    for (started,) in tx.rows(
+        "SELECT started_at FROM sessions WHERE started_at >= ?", (first.timestamp(),)
+    ):
+        place = (local_day(moment(started)).date() - first.date()).days
+        if 0 <= place < DAYS:
+            numbers[place] += 1
+    return tuple(numbers)

@@ -8,15 +8,17 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from hermes_store.browse import recent_sessions
+from hermes_store.engines.base import Capabilities
 from hermes_store.engines.sqlite import message_states
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records import stored_values
 from hermes_store.records.listing import ListRow, Status
 from hermes_store.records.relation_to_parent import Edge
+from hermes_store.records.sql_patterns import number_in
 from hermes_store.records.workspace import Place
 from hermes_store.sessions import in_use, lineage
 
@@ -39,6 +41,9 @@ class Segment:
     cwd: str | None
     git_repo_root: str | None
     git_branch: str | None
+    cost: float
+    tokens: int
+    tool_calls: int
 
     @property
     def place(self) -> Place:
@@ -67,6 +72,9 @@ _READERS: tuple[Callable[[Any], Any], ...] = (
     stored_values.count,
     stored_values.moment,
     *[stored_values.optional_text] * 3,
+    stored_values.amount,
+    stored_values.count,
+    stored_values.count,
 )
 
 
@@ -77,7 +85,8 @@ def _read(values: Sequence[Any]) -> Segment:
 _SEGMENT = (
     "s.id, s.parent_session_id, {title}, s.model, s.started_at, s.ended_at, s.end_reason, "
     "COALESCE(s.message_count, 0) + {summarised}, (SELECT COUNT(*) FROM sessions k "
-    "WHERE k.parent_session_id = s.id AND k.id <> s.id), a.last_active, {place}"
+    "WHERE k.parent_session_id = s.id AND k.id <> s.id), a.last_active, "
+    "{place}, {cost}, {tokens}, {calls}"
 )
 _ACTIVITY = "CROSS JOIN session_activity a ON a.session_id = s.id"
 
@@ -87,10 +96,7 @@ def rows(tx: Transaction, ids: Sequence[str], now: float) -> list[ListRow]:
 
     The id of a conversation is that of its first session.
     """
-    archived, seen = (
-        f"s.{name}" if tx.caps.has_session(name) else "NULL"
-        for name in ("archived", "last_read_at")
-    )
+    archived, seen = map(tx.caps.session_column, ("archived", "last_read_at"))
     found: dict[str, tuple[Segment, tuple[Any, ...]]] = {}
     for row in tx.rows(
         f"SELECT {_segment(tx)}, a.source, {archived}, {seen}, a.edge, a.preview_id, a.preview "
@@ -107,14 +113,25 @@ def rows(tx: Transaction, ids: Sequence[str], now: float) -> list[ListRow]:
     ]
 
 
+def cost_and_tokens(caps: Capabilities, alias: str = "s") -> tuple[str, str]:
+    """Return the SQL for the cost and the tokens of a session; 0 where no column has them."""
+    actual, estimated, given, answered = (
+        caps.session_column(name, alias)
+        for name in ("actual_cost_usd", "estimated_cost_usd", "input_tokens", "output_tokens")
+    )
+    tokens = f"{number_in(given)} + {number_in(answered)}"
+    return number_in(f"COALESCE({actual}, {estimated})"), tokens
+
+
 def _segment(tx: Transaction) -> str:
+    cost, tokens = cost_and_tokens(tx.caps)
     return _SEGMENT.format(
-        title="s.title" if tx.caps.has_session("title") else "NULL",
+        title=tx.caps.session_column("title"),
         summarised=message_states.summarised_only(tx.caps, "s.id"),
-        place=", ".join(
-            f"s.{name}" if tx.caps.has_session(name) else "NULL"
-            for name in ("cwd", "git_repo_root", "git_branch")
-        ),
+        place=", ".join(map(tx.caps.session_column, ("cwd", "git_repo_root", "git_branch"))),
+        cost=cost,
+        tokens=tokens,
+        calls=tx.caps.session_column("tool_call_count"),
     )
 
 
@@ -157,7 +174,27 @@ def _row(
         archived=stored_values.flag(archived),
         place=tip.place if tip.place.workspace is not None else first.place,
         unread=seen is not None and last > stored_values.moment(seen),
+        cost=sum(each.cost for each in members),
+        tokens=sum(each.tokens for each in members),
+        tool_calls=sum(each.tool_calls for each in members),
+        ended_at=tip.ended_at,
+        end_reason=tip.end_reason,
     )
+
+
+def with_last_text(tx: Transaction, found: Sequence[ListRow]) -> list[ListRow]:
+    """Return rows with the beginning of the last message that somebody wrote."""
+    newest = (
+        "SELECT m.id FROM messages m WHERE m.session_id = wanted.value AND m.content <> '' "
+        "AND m.role IN ('user', 'assistant') ORDER BY m.timestamp DESC, m.id DESC LIMIT 1"
+    )
+    rows = tx.rows(
+        "SELECT wanted.value, l.id, substr(CAST(l.content AS BLOB), 1, 256) "
+        f"FROM json_each(?) wanted CROSS JOIN messages l ON l.id = ({newest})",
+        (json.dumps([row.tip_id for row in found]),),
+    )
+    texts = {tip: recent_sessions.preview(tx, place, text) for tip, place, text in rows}
+    return [replace(row, last_text=texts.get(row.tip_id, "")) for row in found]
 
 
 def _status(tip: Segment, last_active: float, *, silent: bool, now: float) -> Status:

@@ -38,21 +38,15 @@ class AgentSettings:
 
 def read(home: Path, environment: Mapping[str, str] | None = None) -> AgentSettings:
     """Return the agent's settings; a file that cannot be read says nothing."""
-    variables = os.environ if environment is None else environment
-    if _SIGN in variables.get(_URL, "").lower():
-        return AgentSettings(_auto_prune(_document(home)), _URL)
     found = _document(home)
-    return AgentSettings(_auto_prune(found), _elsewhere(found))
+    return AgentSettings(_auto_prune(found), _variable(environment) or _elsewhere(found))
 
 
 def elsewhere(home: Path, environment: Mapping[str, str] | None = None) -> str | None:
     """Return what says that sessions are kept in PostgreSQL, parsing only files that may say so."""
-    variables = os.environ if environment is None else environment
-    if _SIGN in variables.get(_URL, "").lower():
-        return _URL
-    if _SIGN.encode() not in _content(home).lower():
-        return None
-    return _elsewhere(_document(home))
+    if said_by := _variable(environment):
+        return said_by
+    return _elsewhere(_document(home)) if _SIGN.encode() in _content(home).lower() else None
 
 
 def elsewhere_sentence(home: Path) -> str | None:
@@ -64,6 +58,11 @@ def elsewhere_sentence(home: Path) -> str | None:
         f"{said_by} says that Hermes Agent keeps its sessions in PostgreSQL. The local file may be "
         "out of date: it lacks what was said since the move."
     )
+
+
+def _variable(environment: Mapping[str, str] | None) -> str | None:
+    variables = os.environ if environment is None else environment
+    return _URL if _SIGN in variables.get(_URL, "").lower() else None
 
 
 def _content(home: Path) -> bytes:

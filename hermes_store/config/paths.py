@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from hermes_store.errors import InvalidInput, NotFound
 DATABASE_NAME = "state.db"
 
 CONFIG_NAME = "config.yaml"
+BROWSER_STATE_NAME = "browser-state.json"
 MOST_CONFIG_BYTES = 500_000
 """The largest config.yaml that is read; parsing more would take many seconds."""
 
@@ -51,10 +53,18 @@ def sessions_dir(home: Path | None = None) -> Path:
     return (home or hermes_home()) / "sessions"
 
 
+def drafts_file(database: Path) -> Path:
+    """Return the file that holds what was typed in the chat but not sent."""
+    return database.with_name(f"{database.name}.drafts")
+
+
 def own_files(database: Path) -> Iterator[Path]:
     """Yield the files beside a database that Hermes needs, whether they exist or not."""
     home = database.parent
-    yield from (home / "config.yaml", home / ".env", sessions_dir(home) / "sessions.json")
+    yield from (home / CONFIG_NAME, home / ".env", sessions_dir(home) / "sessions.json")
+    yield home / BROWSER_STATE_NAME
+    drafts = drafts_file(database)
+    yield from (drafts, drafts.with_name(f"{drafts.name}.lock"))
     real = Path(os.path.realpath(database))
     yield from (
         real.with_name(f"{real.name}.words{part}") for part in ("", ".part", ".new", ".lock")
@@ -92,3 +102,15 @@ def profiles(root: Path | None = None) -> tuple[str, ...]:
     if not folder.is_dir():
         return ()
     return tuple(sorted(entry.name for entry in folder.iterdir() if entry.is_dir()))
+
+
+def write_privately(path: Path, value: object, indent: int | None = None) -> None:
+    """Replace a small file with a value as JSON; only its owner can read it."""
+    made = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        descriptor = os.open(made, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(value, file, indent=indent)
+        os.replace(made, path)
+    finally:
+        made.unlink(missing_ok=True)

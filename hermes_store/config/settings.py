@@ -15,10 +15,8 @@ from hermes_store.config.paths import CONFIG_NAME, MOST_CONFIG_BYTES, hermes_hom
 from hermes_store.config.yaml_reader import PARSER_TROUBLE, Reader, key_of, rules, setting
 from hermes_store.errors import ConfigError
 
-__all__ = ["AGENT_KEYS", "FILE_NAME", "Config", "key_of", "known_keys", "load_config", "parse"]
+__all__ = ["AGENT_KEYS", "Config", "key_of", "known_keys", "load_config", "parse"]
 
-FILE_NAME = CONFIG_NAME
-MOST_BYTES = MOST_CONFIG_BYTES
 AGENT_KEYS = frozenset(
     f"compression.{name}" for name in ("protect_first_n", "target_ratio", "in_place")
 ) | frozenset(f"model.{name}" for name in ("api_key", "api_mode", "max_tokens", "provider"))
@@ -121,11 +119,11 @@ class BrowseConfig:
     sort: str = setting(
         "activity",
         "Sort order of the list.",
-        choices=("activity", "start", "messages", "title"),
+        choices=("activity", "start", "messages", "title", "cost", "tokens"),
     )
     group: str = setting(
-        "none",
-        "How the list is grouped.",
+        "date",
+        "How the list is grouped; by date only if it is sorted by time.",
         choices=("none", "date", "source", "model", "workspace"),
     )
     scope: str = setting(
@@ -274,11 +272,11 @@ class Config:
 
 def load_config(home: Path | None = None) -> Config:
     """Read the settings of a home folder; without a file, all have their defaults."""
-    path = (home or hermes_home()) / FILE_NAME
+    path = (home or hermes_home()) / CONFIG_NAME
     try:
         with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-        text = None if len(content) > MOST_BYTES else content.decode("utf-8")
+            content = file.read(MOST_CONFIG_BYTES + 1)
+        text = None if len(content) > MOST_CONFIG_BYTES else content.decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return Config()
     except (OSError, UnicodeDecodeError) as error:
@@ -287,7 +285,7 @@ def load_config(home: Path | None = None) -> Config:
         ) from error
     if text is None:
         raise ConfigError(
-            f"{path} is larger than {MOST_BYTES:,} bytes, so it can hardly be settings. "
+            f"{path} is larger than {MOST_CONFIG_BYTES:,} bytes, so it can hardly be settings. "
             "Check what is in it."
         )
     return parse(text, path)

@@ -58,6 +58,10 @@ class Capabilities:
         """Return whether `sessions` has a column."""
         return column in self.session_columns
 
+    def session_column(self, column: str, alias: str = "s") -> str:
+        """Return the SQL for a column of `sessions`, which is NULL where it does not exist."""
+        return f"{alias}.{column}" if self.has_session(column) else "NULL"
+
     def has_message(self, column: str) -> bool:
         """Return whether `messages` has a column."""
         return column in self.message_columns

@@ -8,13 +8,13 @@ counts for the whole conversation; setting and removing it changes the whole cha
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.sidecar_database import Sidecar
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput, SessionNotFound
-from hermes_store.records.marks import SessionMarks
+from hermes_store.records.marks import SessionMarks, TagChange
 from hermes_store.records.safe_text import clean, one_line
 from hermes_store.records.stored_values import text
 from hermes_store.sessions import lineage, session_rows
@@ -42,21 +42,21 @@ class Marks:
 
     # -- changing --------------------------------------------------------------------------
 
-    def pin(self, session_id: str) -> None:
-        """Pin a conversation."""
-        self._set(session_id, PINNED, True)
+    def pin(self, *session_ids: str) -> tuple[str, ...]:
+        """Pin conversations; return the sessions given whose conversations were not pinned."""
+        return self._set(session_ids, PINNED, True)
 
-    def unpin(self, session_id: str) -> None:
-        """Unpin a conversation."""
-        self._set(session_id, PINNED, False)
+    def unpin(self, *session_ids: str) -> tuple[str, ...]:
+        """Unpin conversations; return the sessions given whose conversations were pinned."""
+        return self._set(session_ids, PINNED, False)
 
-    def archive(self, session_id: str) -> None:
-        """Archive a conversation: hide it from lists."""
-        self._set(session_id, ARCHIVED, True)
+    def archive(self, *session_ids: str) -> tuple[str, ...]:
+        """Archive conversations (hide them from lists); return those that were not archived."""
+        return self._set(session_ids, ARCHIVED, True)
 
-    def unarchive(self, session_id: str) -> None:
-        """Unarchive a conversation: show it in lists again."""
-        self._set(session_id, ARCHIVED, False)
+    def unarchive(self, *session_ids: str) -> tuple[str, ...]:
+        """Show conversations in lists again; return those that were archived."""
+        return self._set(session_ids, ARCHIVED, False)
 
     def tag(self, session_id: str, *tags: str) -> tuple[str, ...]:
         """Add tags to a conversation and return all its tags."""
@@ -80,25 +80,47 @@ class Marks:
                 )
         return self.of([session_id])[session_id].tags
 
-    def _set(self, session_id: str, kind: str, wanted: bool) -> None:
+    def retag(self, changes: Mapping[str, TagChange]) -> dict[str, TagChange]:
+        """Change the tags of several conversations at once; return what really changed in each."""
+        wanted = {
+            each: TagChange(_names(change.added), _names(change.removed))
+            for each, change in changes.items()
+        }
+        members = {each: self._members(each) for each in wanted}
+        done = {}
+        with self._companion.write() as tx:
+            before = {each: set(marks.tags) for each, marks in self.of([*wanted]).items()}
+            for each, change in wanted.items():
+                added = tuple(tag for tag in change.added if tag not in before[each])
+                removed = tuple(tag for tag in change.removed if tag in before[each])
+                _remove(tx, members[each], TAG, removed)
+                _keep(tx, members[each], TAG, added)
+                if added or removed:
+                    done[each] = TagChange(added, removed)
+        return done
+
+    def _set(self, session_ids: Sequence[str], kind: str, wanted: bool) -> tuple[str, ...]:
         self._companion.require_writable()
-        members = self._members(session_id)
+        members = {each: self._members(each) for each in session_ids}
+        everyone = [each for found in members.values() for each in found]
+        before = self.of(session_ids)
         with self._db.read() as tx:
             in_file = tx.caps.has_session(kind)
         if in_file:
             with self._db.write() as tx:
                 tx.run(
                     f"UPDATE sessions SET {kind} = ? WHERE id IN {_LISTED}",
-                    (int(wanted), json.dumps(members)),
+                    (int(wanted), json.dumps(everyone)),
                 )
-            # Also remove a mark from before the database had the column.
-            if wanted or not self._companion.path.exists():
-                return
-        with self._companion.write() as tx:
-            if wanted:
-                _keep(tx, members, kind, [""])
-            else:
-                _remove(tx, members, kind, [""])
+        # With a column, a mark from before the database had it is removed, too.
+        if not in_file or (not wanted and self._companion.path.exists()):
+            with self._companion.write() as tx:
+                (_keep if wanted else _remove)(tx, everyone, kind, [""])
+        return tuple(
+            each
+            for each in session_ids
+            if (before[each].pinned if kind == PINNED else before[each].archived) is not wanted
+        )
 
     def _members(self, session_id: str) -> list[str]:
         with self._db.read() as tx:
@@ -165,7 +187,18 @@ class Marks:
     def pinned(self) -> frozenset[str]:
         """Return all sessions of pinned conversations."""
         with self._db.read() as tx:
-            return frozenset(self.sessions_with(tx, PINNED))
+            return frozenset(self.pinned_in(tx))
+
+    def pinned_in(self, tx: Transaction) -> tuple[str, ...]:
+        """Return all sessions of the pinned conversations in a snapshot."""
+        if not tx.caps.has_session(PINNED) and not self._companion.path.exists():
+            return ()
+        return self.sessions_with(tx, PINNED)
+
+    def tagged(self, tag: str) -> frozenset[str]:
+        """Return all sessions of the conversations with a tag."""
+        with self._db.read() as tx:
+            return frozenset(self.sessions_with(tx, TAG, tag))
 
     def archived(self, tx: Transaction) -> tuple[str, ...]:
         """Return the sessions that are archived in the sidecar only."""
@@ -185,6 +218,10 @@ class Marks:
         return self._companion.ask(
             lambda side: {(text(a), text(b), text(c)) for a, b, c in side.rows(sql, listed)}, set()
         )
+
+
+def _names(tags: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(tag_name(tag) for tag in tags))
 
 
 def forget(side: Transaction, session_ids: Iterable[str]) -> None:

@@ -56,6 +56,8 @@ class Sort(Enum):
     STARTED = "start"
     MESSAGES = "messages"
     TITLE = "title"
+    COST = "cost"
+    TOKENS = "tokens"
 
 
 class Grouping(Enum):
@@ -123,6 +125,16 @@ class ListRow:
     """Where its newest session took place."""
     unread: bool = False
     """Whether something was said since Hermes Agent last showed it."""
+    cost: float = 0.0
+    """In US dollars, actual or else estimated."""
+    tokens: int = 0
+    """Input and output together."""
+    last_text: str = ""
+    """The beginning of the last message, if it was asked for."""
+    tool_calls: int = 0
+    ended_at: float | None = None
+    end_reason: str | None = None
+    """Why its newest session ended."""
 
     @property
     def foldable(self) -> bool:

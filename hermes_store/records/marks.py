@@ -15,6 +15,19 @@ class SessionMarks:
 
 
 @dataclass(frozen=True, slots=True)
+class TagChange:
+    """Tags that a conversation gains and loses."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    @property
+    def reversed(self) -> TagChange:
+        """The change that takes this one back."""
+        return TagChange(self.removed, self.added)
+
+
+@dataclass(frozen=True, slots=True)
 class SavedSearch:
     """A search stored under a name."""
 

@@ -8,6 +8,8 @@ from typing import Any
 
 SUMMARY_MARK = "[Summary of the conversation so far]"
 """The beginning of a continuation's first message."""
+SUMMARY_MARKS = (SUMMARY_MARK, "[CONTEXT COMPACTION", "[CONTEXT SUMMARY]")
+"""How a summary begins; the last two are those of Hermes Agent."""
 
 
 class State(Enum):
@@ -60,3 +62,10 @@ class Message:
         from hermes_store.records.message_content import readable
 
         return readable(self.content)
+
+
+def without_summary_mark(text: str) -> str | None:
+    """Return a summary without the mark it begins with, None if a text is no summary."""
+    if not text.startswith(SUMMARY_MARKS):
+        return None
+    return text.partition("]")[2].removeprefix(":").strip()

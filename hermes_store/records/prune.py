@@ -68,8 +68,9 @@ class PruneRow:
     started_at: float
     last_active: float
     messages: int
+    """As a list counts them: without those of sub-agents."""
     bytes: int
-    """The size of its messages' text."""
+    """The size of the text of all its messages, with those of sub-agents."""
     open_ids: tuple[str, ...] = ()
     """Its sessions that never ended."""
 
@@ -101,7 +102,7 @@ class PrunePlan:
 
     @property
     def messages(self) -> int:
-        """Number of messages that would be pruned."""
+        """Number of messages that would be pruned, as lists count them."""
         return sum(row.messages for row in self.rows)
 
     @property

@@ -146,6 +146,8 @@ class SearchResult:
     diagnostics: tuple[Diagnostic, ...] = ()
     titled: tuple[str, ...] = ()
     """First sessions of conversations whose title matches but no message, if requested."""
+    named: tuple[str, ...] = ()
+    """First sessions of all conversations whose title matches, if requested."""
     highlighter: Spans | None = field(default=None, compare=False, repr=False)
     """Finds matches in other text, such as a title."""
 
@@ -187,6 +189,9 @@ class Request:
     offset: int = 0
     after: Cursor | None = None
     """The end of the page of conversations before this one."""
+    fields: tuple[tuple[str, str], ...] = ()
+    """Fields of the search language that all matches meet, such as ("source", "telegram"); of
+    several with the same name, any."""
     workspace: str | None = None
     """Search only workspaces with this in their path."""
     here: str | None = None

@@ -87,6 +87,25 @@ class Lineage:
 
 
 @dataclass(frozen=True, slots=True)
+class FormerTitle:
+    """The title that a session had, and who chose it."""
+
+    session_id: str
+    title: str | None
+    named_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """A session with its new title, and what it takes to undo that."""
+
+    session_id: str
+    title: str | None
+    before: tuple[FormerTitle, ...]
+    """Its own former title first, then that of a session it took the title from."""
+
+
+@dataclass(frozen=True, slots=True)
 class TitleAdvice:
     """Whether a session can have a title, and how it would be stored."""
 

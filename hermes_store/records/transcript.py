@@ -9,6 +9,16 @@ from dataclasses import dataclass, field
 from hermes_store.records.message import State
 
 
+class Speaker:
+    """The letters of `Outline.speakers`."""
+
+    YOU = "u"
+    SUMMARY = "s"
+    HERMES = "a"
+    TOOL = "t"
+    OTHER = "o"
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """A session in a conversation's transcript, and the position of its first message."""
@@ -17,6 +27,7 @@ class Segment:
     title: str | None
     started_at: float
     first: int
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +53,7 @@ class Outline:
     """How many messages are not shown unless they are asked for, by their state."""
     copies: Mapping[int, int] = field(default_factory=dict)
     """Messages that are shown as another one, which has the same text."""
+    speakers: str = ""
+    """Who says each message, one letter for each: see `Speaker`."""
+    times: array[float] = field(default_factory=lambda: array("d"))
+    """When each message was said."""

@@ -75,6 +75,22 @@ class TrashBatch:
 
 
 @dataclass(frozen=True, slots=True)
+class TrashedConversation:
+    """A conversation in the trash: what one deletion took of its chain and its sub-agents."""
+
+    batch_id: int
+    deleted_at: float
+    reason: str
+    name: str
+    """Its newest title, or else the beginning of its first message, or its id."""
+    source: str
+    session_ids: tuple[str, ...]
+    """Its sessions, the first one first."""
+    messages: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class RestoreReport:
     """What was restored, and what could not be restored unchanged."""
 

@@ -9,7 +9,9 @@ from typing import Any
 from hermes_store.engines.sqlite.session_database import Database
 from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.records.search import Request, SearchResult
+from hermes_store.search import check_query, known_values, query_language
 from hermes_store.search.field_conditions import MarkSource
+from hermes_store.search.query_tree import narrowed
 from hermes_store.search.result_page import search, stream
 from hermes_store.search.sessiondb_search import search_messages
 
@@ -27,6 +29,21 @@ class MessageSearch:
         wanted = Request(request) if isinstance(request, str) else request
         with self._database.read() as tx:
             return search(tx, wanted, self._words, self._marks)
+
+    def problems(self, request: Request) -> list[str]:
+        """Return a sentence for every part of a request that a search would ignore.
+
+        These are fields with values that they cannot have, such as `after:30dd`.
+        """
+        now = time.time() if request.now is None else request.now
+        query = narrowed(query_language.parse(request.text), request.fields)
+        with self._database.read() as tx:
+            return check_query.problems(tx, query, now, self._marks)
+
+    def unknown_source(self, name: str) -> str | None:
+        """Return a sentence if there is no such source, neither known nor in the database."""
+        with self._database.read() as tx:
+            return check_query.unknown_source(tx, name)
 
     def stream(self, request: Request) -> Iterator[SearchResult]:
         """Run a search and yield growing results; the last one is complete.
@@ -60,6 +77,15 @@ class MessageSearch:
                 limit=limit,
                 offset=offset,
             )
+
+    def values(self) -> dict[str, dict[str, int]]:
+        """Return the values that fields can have here, with the number of sessions of each.
+
+        The number is 0 where it is not counted. They are for completion while somebody types.
+        """
+        with self._database.read() as tx:
+            found = known_values.counted_values(tx)
+            return found | {"tag": dict(self._marks.tags_in(tx))}
 
     def prepare(
         self,

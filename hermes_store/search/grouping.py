@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -53,6 +54,11 @@ class Groups:
         """The number of conversations, with earlier pages and those found by title."""
         return len(self._by_root.keys() | set(self._titled)) + len(self._seen)
 
+    @property
+    def left(self) -> int:
+        """The number of conversations that were found but not shown yet."""
+        return self.total - len(self._seen.union(group.root_id for group in self._shown))
+
     def add(self, found: Found, step: int) -> bool:
         """Add a match; return False if its conversation is on an earlier page."""
         if found.session_id not in self._roots:
@@ -73,8 +79,8 @@ class Groups:
     ) -> tuple[Group, ...]:
         """Return the conversations of a page; by relevance if there is no order of time.
 
-        By relevance, a matching title comes before any text; by time, it comes where its
-        conversation belongs.
+        Those whose title matches come first, as a group of their own. By time, that of their last
+        activity orders them, so that none moves while matches are still being found.
         """
         for root in self._titled:
             if root in self._by_root:
@@ -82,17 +88,13 @@ class Groups:
         named = [
             _Conversation(root, titled=True) for root in self._titled if root not in self._by_root
         ]
-        groups = list(self._by_root.values())
-        if oldest_first is None:
-            groups = [*named, *sorted(groups, key=lambda group: not group.titled)]
-        elif named:
-            moments = {group.root_id: self._moment(group) for group in (*groups, *named)}
-            sign = 1 if oldest_first else -1
-            groups = sorted(
-                (*groups, *named),
-                key=lambda group: (group.strength, sign * moments[group.root_id]),
-            )
-        self._shown = groups[part]
+        found = list(self._by_root.values())
+        titled = [*named, *(group for group in found if group.titled)]
+        if oldest_first is not None and titled:
+            last = self._last_active([group.root_id for group in titled])
+            titled.sort(key=lambda group: (last.get(group.root_id, 0.0), group.root_id))
+            titled = titled if oldest_first else titled[::-1]
+        self._shown = [*titled, *(group for group in found if not group.titled)][part]
         rows = [found for group in self._shown for found in group.first]
         hits: dict[str, list[Hit]] = {}
         for hit in hits_of(self._tx, rows, highlighter):
@@ -108,14 +110,13 @@ class Groups:
             for group in self._shown
         )
 
-    def _moment(self, group: _Conversation) -> float:
-        """Return the time of a conversation's best match, or else of its last activity."""
-        if group.first:
-            return self._time_of(group.first[0])
-        last = self._tx.value(
-            "SELECT last_active FROM session_activity WHERE session_id = ?", (group.root_id,)
+    def _last_active(self, roots: Sequence[str]) -> dict[str, float]:
+        rows = self._tx.rows(
+            "SELECT a.session_id, a.chain_active FROM json_each(?) wanted "
+            "CROSS JOIN session_activity a ON a.session_id = wanted.value",
+            (json.dumps(roots),),
         )
-        return stored_values.moment(last)
+        return {root: stored_values.moment(moment) for root, moment in rows}
 
     def _time_of(self, found: Found) -> float:
         stored = self._tx.value("SELECT timestamp FROM messages WHERE id = ?", (found.message_id,))

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.records import stored_values
+from hermes_store.records import stored_values, tool_calls
 from hermes_store.records.message_content import MARKER, decode, readable
 from hermes_store.records.search import Hit
 from hermes_store.search.candidates import Found
 from hermes_store.search.snippets import Highlighter, excerpt
+
+MOST_JSON = 200_000
+"""Characters of JSON to look into for an excerpt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +59,58 @@ def details(tx: Transaction, ids: Sequence[int]) -> dict[int, Detail]:
     }
 
 
-def hits_of(tx: Transaction, rows: Sequence[Found], highlighter: Highlighter) -> tuple[Hit, ...]:
-    """Return matches as hits with their excerpts."""
+def hits_of(
+    tx: Transaction, rows: Sequence[Found], highlighter: Highlighter, *, raw: bool = False
+) -> tuple[Hit, ...]:
+    """Return matches as hits with their excerpts; `raw` ones show JSON as it is stored."""
     known = details(tx, [row.message_id for row in rows])
     return tuple(
-        _hit(row, known[row.message_id], highlighter) for row in rows if row.message_id in known
+        _hit(row, known[row.message_id], highlighter, raw=raw)
+        for row in rows
+        if row.message_id in known
     )
 
 
-def _hit(row: Found, message: Detail, highlighter: Highlighter) -> Hit:
+def _without_json(content: str, message: Detail, highlighter: Highlighter) -> str | None:
+    """Return the text inside of what a tool was given or gave back, if the match is in it."""
+    if message.role == "tool" and content.startswith(("{", "[")):
+        texts = [_texts(content)]
+    elif message.tool_calls and highlighter.first(content) is None:
+        calls = tool_calls.parse(_decoded(message.tool_calls))
+        texts = [_texts(call.arguments) for call in calls]
+    else:
+        return None
+    return next((text for text in texts if text and highlighter.first(text) is not None), None)
+
+
+def _texts(stored: str) -> str:
+    """Return the texts in some JSON, one below the other; "" if it is not JSON, or very long."""
+    waiting = [_decoded(stored)]
+    found: list[str] = []
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict | list):
+            waiting += reversed(list(value.values()) if isinstance(value, dict) else value)
+    return "\n".join(found)
+
+
+def _decoded(stored: str) -> Any:
+    """Return what some JSON says; None if it is not JSON, or very long."""
+    try:
+        return json.loads(stored) if len(stored) <= MOST_JSON else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _hit(row: Found, message: Detail, highlighter: Highlighter, *, raw: bool) -> Hit:
     content = message.content or ""
     if content.startswith(MARKER):
         content = readable(decode(content))
-    shown = f"{content} {message.tool_name or ''} {message.tool_calls or ''}"
+    shown = None if raw else _without_json(content, message, highlighter)
+    if shown is None:
+        shown = f"{content} {message.tool_name or ''} {message.tool_calls or ''}"
     return Hit(
         message_id=row.message_id,
         session_id=message.session_id,

@@ -5,7 +5,8 @@ Every node has its span in the text, so that a search pane can point at it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from hermes_store.records.search import Diagnostic, Span
 
@@ -68,3 +69,15 @@ class Query:
     diagnostics: tuple[Diagnostic, ...] = ()
     sort: str | None = None
     """The order given with sort: ('newest', 'oldest' or 'relevance')."""
+
+
+def narrowed(query: Query, fields: Sequence[tuple[str, str]]) -> Query:
+    """Return a query that also asks for fields; of several with one name, any is enough."""
+    nowhere = Span(0, 0)
+    by_name: dict[str, list[Field]] = {}
+    for name, value in fields:
+        by_name.setdefault(name, []).append(Field(name, value, nowhere))
+    parts: list[Node] = [] if query.root is None else [query.root]
+    parts += [Or(tuple(each), nowhere) if each[1:] else each[0] for each in by_name.values()]
+    root = And(tuple(parts), nowhere) if parts[1:] else next(iter(parts), None)
+    return replace(query, root=root)

@@ -7,6 +7,7 @@ out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -15,6 +16,7 @@ from typing import Protocol
 from hermes_store.engines.sqlite.tokenizer import CJK, Tokenize
 from hermes_store.records.safe_text import shorten
 from hermes_store.records.search import Relaxation, Span
+from hermes_store.search.query_language import FIELDS
 from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text
 from hermes_store.search.snippets import wanted_texts
 
@@ -296,3 +298,17 @@ def _part_frequency(part: Node, frequency: Frequency) -> int:
 def expression(word: str) -> str:
     """Return the FTS5 expression for counting a word."""
     return '"' + word.replace("\0", " ").replace('"', '""') + '"'
+
+
+_FIELD_START = re.compile(r"(?:^|(?<=\s))-?([a-z]{2,})$")
+
+
+def without_field_start(text: str) -> str | None:
+    """Return a text without the beginning of a field's name at its end; None if it has none.
+
+    Somebody who types "docker sour" may be about to type "docker source:telegram".
+    """
+    found = _FIELD_START.search(text) if text.count('"') % 2 == 0 else None
+    if found is None or not any(name.startswith(found[1]) for name in FIELDS):
+        return None
+    return text[: found.start()]

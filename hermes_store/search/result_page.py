@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -26,13 +26,13 @@ from hermes_store.records.search import (
     SearchResult,
     Strength,
 )
-from hermes_store.search import query_language, ranking, relaxation
+from hermes_store.search import known_values, query_language, ranking, relaxation
 from hermes_store.search.cancellation import Stop
 from hermes_store.search.candidates import Found
 from hermes_store.search.field_conditions import Condition, MarkSource
 from hermes_store.search.grouping import Groups
 from hermes_store.search.hits import hits_of
-from hermes_store.search.query_tree import Node, Query
+from hermes_store.search.query_tree import Node, Query, narrowed
 from hermes_store.search.run_plan import Search
 from hermes_store.search.titles import with_matching_title
 from hermes_store.sessions import lineage, workspaces
@@ -74,6 +74,8 @@ class _Walk:
     rows: list[Found]
     seen: dict[Strength, int]
     """The number of matches by strength."""
+    earlier: int = 0
+    """How many belong to conversations of earlier pages."""
     done: bool = False
     """Whether the walk has come to the end of all matches."""
 
@@ -93,7 +95,8 @@ class _Runner:
         self._request = replace(request, limit=limit, offset=offset)
         self._words = words
         self._marks = marks
-        self._query: Query = query_language.parse(request.text, typing=request.typing)
+        parsed = query_language.parse(request.text, typing=request.typing)
+        self._query: Query = narrowed(parsed, request.fields)
         self._order = request.order or Order(self._query.sort or Order.NEWEST.value)
         self._stop = Stop(request.cancelled, request.seconds)
 
@@ -108,11 +111,24 @@ class _Runner:
         if self._request.titles:
             shown = lineage.roots(self._tx, [hit.session_id for hit in result.hits]).values()
             named = self._titled(self._search(root))
-            result = replace(result, titled=tuple(each for each in named if each not in shown))
+            titled = tuple(each for each in named if each not in shown)
+            result = replace(result, titled=titled, named=named)
         nothing = not (result.hits or result.groups or result.titled)
         if nothing and root is not None and self._request.relax and not self._stop.stopped:
-            result = self._relaxed(root) or result
+            result = self._without_unfinished() or self._relaxed(root) or result
         yield result
+
+    def _without_unfinished(self) -> SearchResult | None:
+        """Return the result without what is still being typed and may become a field."""
+        if not self._request.typing:
+            return None
+        text = self._request.text
+        rest = relaxation.without_field_start(text)
+        if rest is None:
+            rest = known_values.without_unfinished_value(self._tx, text)
+        if rest is None:
+            return None
+        return search(self._tx, replace(self._request, text=rest), self._words, self._marks)
 
     def _search(self, root: Node | None) -> Search:
         return Search(
@@ -145,31 +161,54 @@ class _Runner:
         titled = self._titled(running) if request.grouped else ()
         walk = _Walk(Groups(self._tx, titled, request.after), [], {})
         told = time.monotonic()
-        for event in self._events(running, weakest):
-            if isinstance(event, Found):
-                if self._is_full(walk):
+        events = self._events(running, weakest)
+        try:
+            for event in events:
+                if isinstance(event, Found):
+                    if self._is_full(walk):
+                        break
+                    self._take(walk, event, running)
+                elif self._is_full(walk):
                     break
-                self._take(walk, event, running)
-            elif self._is_full(walk):
-                break
-            elif partials and (isinstance(event, Strength) or time.monotonic() - told > TELL_EVERY):
-                yield self._result(running, walk, steps, partial=True)
-                told = time.monotonic()
-        else:
-            walk.done = not self._stop.stopped
+                elif partials and (
+                    isinstance(event, Strength) or time.monotonic() - told > TELL_EVERY
+                ):
+                    yield self._result(running, walk, steps, partial=True)
+                    told = time.monotonic()
+            else:
+                walk.done = not self._stop.stopped and not self._is_cut(walk)
+        except apsw.InterruptError:
+            # While matches are looked for, all statements are stopped, those about them too.
+            self._stop.stopped = True
+        finally:
+            events.close()
         yield self._result(running, walk, steps, partial=self._stop.stopped)
 
-    def _events(self, running: Search, weakest: Strength) -> Iterator[Found | Looked | Strength]:
+    def _events(
+        self, running: Search, weakest: Strength
+    ) -> Generator[Found | Looked | Strength, None, None]:
         if self._order is not Order.RELEVANCE:
-            return running.steps(after=self._request.after, weakest=weakest)
+            yield from running.steps(after=self._request.after, weakest=weakest)
+            return
+        yield from islice(ranking.ranked(running, self._ranked, weighted=True), self._ranked)
+
+    @property
+    def _ranked(self) -> int:
+        """How many matches to rank."""
         number = self._request.offset + self._request.limit
-        wanted = SEEN_FOR_GROUPS if self._request.grouped else number
-        return islice(ranking.ranked(running, wanted, weighted=True), wanted)
+        return SEEN_FOR_GROUPS if self._request.grouped else number
+
+    def _is_cut(self, walk: _Walk) -> bool:
+        """Return whether there may be more matches than were ranked."""
+        if self._order is not Order.RELEVANCE:
+            return False
+        return sum(walk.seen.values()) + walk.earlier >= self._ranked
 
     def _take(self, walk: _Walk, found: Found, running: Search) -> None:
         if self._request.grouped:
             place = running.place[0] if running.place is not None else 0
             if not walk.groups.add(found, place):
+                walk.earlier += 1
                 return
         else:
             walk.rows.append(found)
@@ -208,11 +247,17 @@ class _Runner:
             weaker=Count(walk.seen.get(Strength.ROW, 0), not more),
             partial=partial,
             looked=running.looked if partial else None,
-            next=walk.groups.cursor() if request.grouped and more else None,
+            next=walk.groups.cursor() if request.grouped and self._goes_on(walk) else None,
             relaxations=steps,
             diagnostics=(*self._query.diagnostics, *running.diagnostics),
             highlighter=running.highlighter,
         )
+
+    def _goes_on(self, walk: _Walk) -> bool:
+        """Return whether there is another page: by relevance, of those that were ranked."""
+        if self._order is Order.RELEVANCE:
+            return walk.groups.left > 0
+        return not walk.done
 
     def _place(self, hit: Hit) -> tuple[Strength, float, int]:
         """Return the place of a hit among all: what had to be read belongs between the others."""
@@ -261,9 +306,5 @@ class _Runner:
 
 def _scope(tx: Transaction, request: Request) -> list[Condition]:
     """Return the conditions for the workspace in which to search."""
-    found = []
-    if request.workspace is not None:
-        found.append(Condition(*workspaces.matches(tx.caps, "s", request.workspace)))
-    if request.here is not None:
-        found.append(Condition(*workspaces.is_in(tx.caps, "s", request.here)))
-    return found
+    scope = workspaces.scope(tx.caps, "s", request.workspace, request.here)
+    return [Condition(*each) for each in scope]

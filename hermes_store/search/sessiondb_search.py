@@ -65,7 +65,7 @@ def search_messages(
         number = offset + limit
         found = list(islice(ranking.ranked(search, number, weighted=False), number))
         if found:
-            hits = hits_of(tx, found[offset:], search.highlighter)
+            hits = hits_of(tx, found[offset:], search.highlighter, raw=True)
             context = _contexts(tx, hits)
             return [_result(hit, context[hit.message_id]) for hit in hits]
     return []

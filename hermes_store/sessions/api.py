@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.errors import SessionNotFound, TitleError, TitleTaken
+from hermes_store.errors import TitleError, TitleTaken
 from hermes_store.records.message import Message, State
 from hermes_store.records.relation_to_parent import Edge
-from hermes_store.records.session import Lineage, Session, TitleAdvice
+from hermes_store.records.session import Lineage, Renamed, Session, TitleAdvice
 from hermes_store.records.workspace import Place
 from hermes_store.sessions import (
     branches,
@@ -115,10 +115,17 @@ class Sessions:
 
     def rename(self, session_id: str, title: str | None) -> str | None:
         """Set or, with None, remove the title of a session; return it as stored."""
+        return self.change_title(session_id, title).title
+
+    def change_title(self, session_id: str, title: str | None) -> Renamed:
+        """Rename a session as `rename` does; return what it takes to undo that."""
         with self._database.write() as tx:
-            if not titles.assign(tx, session_id, title):
-                raise SessionNotFound(session_id)
-            return session_rows.get(tx, session_id).title
+            return titles.rename(tx, session_id, title)
+
+    def undo_rename(self, renamed: Renamed) -> None:
+        """Give a session its former title; TitleError if it was changed again or is taken."""
+        with self._database.write() as tx:
+            titles.take_back(tx, renamed)
 
     def title_if_untitled(self, session_id: str, title: str) -> str | None:
         """Set the title of an untitled session; return it as stored, or None if nothing changed."""
@@ -214,6 +221,12 @@ class Lineages:
         """Return the ancestors of a session, nearest first."""
         with self._database.read() as tx:
             return lineage.ancestors(tx, session_id)
+
+    def roots(self, session_ids: Sequence[str]) -> dict[str, str]:
+        """Return the first session of the conversation of each session, by session id."""
+        with self._database.read() as tx:
+            found = lineage.roots(tx, session_ids)
+        return {each: found.get(each, each) for each in session_ids}
 
     def members(self, session_id: str) -> tuple[str, ...]:
         """Return the sessions of a conversation and its sub-agents, leaves first."""

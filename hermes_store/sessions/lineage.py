@@ -142,22 +142,24 @@ def members(tx: Transaction, session_id: str) -> tuple[str, ...]:
     Branches and what began after a reset are separate conversations. Leaves come first, so that
     the ids can be deleted in this order.
     """
-    rows = tx.rows(
-        "WITH RECURSIVE member(id) AS (SELECT ? UNION SELECT n.id FROM member "
-        "JOIN sessions n ON n.parent_session_id = member.id "
-        "JOIN session_activity k ON k.session_id = n.id "
-        "WHERE k.edge IN ('agent', 'compression')) SELECT id FROM member",
-        (roots(tx, [session_id]).get(session_id, session_id),),
-    )
-    return tuple(reversed([found for (found,) in rows if type(found) is str]))
+    root = roots(tx, [session_id]).get(session_id, session_id)
+    return _with_below(tx, [root], (Edge.AGENT, Edge.COMPRESSION))
 
 
 def with_agents(tx: Transaction, session_ids: Iterable[str]) -> tuple[str, ...]:
     """Return sessions and all sub-agents below them, leaves first."""
+    return _with_below(tx, session_ids, (Edge.AGENT,))
+
+
+def _with_below(
+    tx: Transaction, session_ids: Iterable[str], kinds: Iterable[Edge]
+) -> tuple[str, ...]:
+    """Return sessions and everything below them that these edges lead to, leaves first."""
+    followed = ", ".join(f"'{each.value}'" for each in kinds)
     rows = tx.rows(
         "WITH RECURSIVE member(id) AS (SELECT value FROM json_each(?) UNION "
         "SELECT n.id FROM member JOIN sessions n ON n.parent_session_id = member.id "
-        "JOIN session_activity k ON k.session_id = n.id WHERE k.edge = 'agent') "
+        f"JOIN session_activity k ON k.session_id = n.id WHERE k.edge IN ({followed})) "
         "SELECT id FROM member",
         (json.dumps(list(session_ids)),),
     )

@@ -236,8 +236,9 @@ def _selected(tx: Transaction) -> str:
 
 
 def _message(row: tuple[Any, ...]) -> Message:
-    values = {name: _READERS[name](value) for name, value in zip(_FIELDS, row, strict=False)}
-    return Message(**values, state=State(row[-1]))
+    *stored, state = row
+    values = {name: _READERS[name](value) for name, value in zip(_FIELDS, stored, strict=True)}
+    return Message(**values, state=State(state))
 
 
 def iterate_rows(

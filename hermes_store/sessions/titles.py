@@ -13,9 +13,9 @@ from typing import Literal
 import apsw
 
 from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.errors import TitleTaken, TitleTooLong
+from hermes_store.errors import SessionNotFound, TitleError, TitleTaken, TitleTooLong
 from hermes_store.records.safe_text import one_line, storable
-from hermes_store.records.session import Session
+from hermes_store.records.session import FormerTitle, Renamed, Session
 from hermes_store.sessions import lineage, session_rows
 
 MAX_LENGTH = 100
@@ -75,10 +75,8 @@ def assign(tx: Transaction, session_id: str, title: str | None, *, by: NamedBy =
         holder = other_holder(tx, session_id, clean)
         if holder is not None:
             raise TitleTaken(clean, holder)
-        holder = holder_of(tx, clean)
-        if holder is not None and holder != session_id:
-            # What it continues is not listed: nobody could rename that first.
-            tx.run("UPDATE sessions SET title = NULL WHERE id = ?", (holder,))
+        # What it continues is not listed: nobody could rename that first.
+        tx.run("UPDATE sessions SET title = NULL WHERE title = ? AND id <> ?", (clean, session_id))
     named_by = f", {_NAMED_BY} = ?" if tx.caps.has_session(_NAMED_BY) else ""
     values = (clean, clean and by) if named_by else (clean,)
     try:
@@ -92,6 +90,40 @@ def assign(tx: Transaction, session_id: str, title: str | None, *, by: NamedBy =
         if clean is None or holder is None:
             raise
         raise TitleTaken(clean, holder) from None
+
+
+def rename(tx: Transaction, session_id: str, title: str | None) -> Renamed:
+    """Set or, with None, remove a title; return what it takes to undo that."""
+    clean = sanitize(title)
+    holder = None if clean is None else holder_of(tx, clean)
+    touched = [session_id, *([holder] if holder not in (None, session_id) else [])]
+    before = tuple(_former(tx, str(each)) for each in touched)
+    if not assign(tx, session_id, title):
+        raise SessionNotFound(session_id)
+    return Renamed(session_id, session_rows.get(tx, session_id).title, before)
+
+
+def take_back(tx: Transaction, renamed: Renamed) -> None:
+    """Undo a rename; TitleError if the title was changed again since, or is taken by now."""
+    now = _former(tx, renamed.session_id)
+    if now.title != renamed.title:
+        raise TitleError("The title was changed again since; it stays as it is.")
+    sets = f"title = ?, {_NAMED_BY} = ?" if tx.caps.has_session(_NAMED_BY) else "title = ?"
+    tx.run("UPDATE sessions SET title = NULL WHERE id = ?", (renamed.session_id,))
+    for former in reversed(renamed.before):
+        holder = None if former.title is None else holder_of(tx, former.title)
+        if former.title is not None and holder not in (None, former.session_id):
+            raise TitleTaken(former.title, str(holder))
+        values = (former.title, former.named_by) if "," in sets else (former.title,)
+        tx.run(f"UPDATE sessions SET {sets} WHERE id = ?", (*values, former.session_id))
+
+
+def _former(tx: Transaction, session_id: str) -> FormerTitle:
+    column = _NAMED_BY if tx.caps.has_session(_NAMED_BY) else "NULL"
+    row = tx.one(f"SELECT title, {column} FROM sessions WHERE id = ?", (session_id,))
+    if row is None:
+        raise SessionNotFound(session_id)
+    return FormerTitle(session_id, row[0], row[1])
 
 
 def other_holder(tx: Transaction, session_id: str, title: str) -> str | None:

@@ -64,6 +64,18 @@ def is_in(caps: Capabilities, alias: str, workspace: str) -> tuple[str, tuple[st
     return f"({' OR '.join(tests)})" if tests else "0", tuple(values)
 
 
+def scope(
+    caps: Capabilities, alias: str, needle: str | None, workspace: str | None
+) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the conditions for a part of the path and for a workspace, whichever is given."""
+    found = []
+    if needle is not None:
+        found.append(matches(caps, alias, needle))
+    if workspace is not None:
+        found.append(is_in(caps, alias, workspace))
+    return found
+
+
 def known(tx: Transaction) -> Counter[str]:
     """Return the keys of all workspaces with their numbers of sessions."""
     rows = tx.rows(f"SELECT {key(tx.caps, 's')} AS w, COUNT(*) FROM sessions s GROUP BY w")
@@ -99,6 +111,14 @@ def place_of(folder: Path) -> Place:
         if marker.exists():
             return Place(str(folder), str(above), _branch(marker))
     return Place(str(folder))
+
+
+def place_here() -> Place | None:
+    """Return the current folder as a place; None if it was deleted."""
+    try:
+        return place_of(Path.cwd())
+    except OSError:
+        return None
 
 
 def _branch(marker: Path) -> str | None:

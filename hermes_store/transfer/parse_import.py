@@ -19,7 +19,7 @@ from hermes_store.engines.sqlite.schema import (
     Column,
 )
 from hermes_store.records.safe_text import clean, one_line, shorten, storable
-from hermes_store.sessions import session_rows
+from hermes_store.sessions import messages, session_rows
 
 # Fields of lists and exports that are computed from columns.
 _DERIVED = frozenset({"messages", "last_active", "preview", "_lineage_root_id"})
@@ -36,19 +36,8 @@ LATER_OF_SESSIONS = {
 """Columns of sessions that not every database has, written where they exist."""
 _SESSIONS = {column.name: column for column in SESSION_COLUMNS} | LATER_OF_SESSIONS
 _MESSAGES = {column.name: column for column in MESSAGE_COLUMNS}
-LATER = {
-    column.name: column
-    for column in (
-        Column("active", "INTEGER"),
-        Column("compacted", "INTEGER"),
-        Column("platform_message_id", "TEXT"),
-        Column("observed", "INTEGER"),
-        Column("effect_disposition", "TEXT"),
-        Column("api_content", "TEXT"),
-        Column("display_kind", "TEXT"),
-        Column("display_metadata", "TEXT"),
-    )
-}
+_FLAGS = ("active", "compacted", "observed")
+LATER = {name: Column(name, "INTEGER" if name in _FLAGS else "TEXT") for name in messages.LATER}
 """Columns of messages that newer databases have, written where they exist."""
 # The key for the tool name in messages sent to chat models, and so in transcripts.
 _SPOKEN_NAME = "name"

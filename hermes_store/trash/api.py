@@ -24,11 +24,12 @@ from hermes_store.records.trash import (
     Purged,
     RestoreReport,
     TrashBatch,
+    TrashedConversation,
     TrashedSession,
     Weight,
 )
 from hermes_store.sessions import in_use, lineage, session_files, session_rows
-from hermes_store.trash import delete_from_database, sidecar_tables
+from hermes_store.trash import delete_from_database, sidecar_tables, trashed_conversations
 from hermes_store.trash.copy_states import States
 from hermes_store.trash.move_to_trash import Keep, Move
 from hermes_store.trash.purge import purge
@@ -200,6 +201,11 @@ class Trash:
         hidden = self._states.tidy()
         return self._sidecar.ask(lambda tx: sidecar_tables.sessions(tx, batch_id, hidden), ())
 
+    def conversations(self) -> tuple[TrashedConversation, ...]:
+        """Return the conversations in the trash, the latest deletion first."""
+        hidden = self._states.tidy()
+        return self._sidecar.ask(lambda tx: trashed_conversations.conversations(tx, hidden), ())
+
     def size(self) -> int:
         """Return the size of everything in the trash in bytes."""
         return sum(batch.bytes for batch in self.list())
@@ -214,19 +220,31 @@ class Trash:
         self._sidecar.require_writable()
         return self._restore.run(what)
 
+    def restore_sessions(
+        self, session_ids: Sequence[str], *, batch_id: int | None = None
+    ) -> RestoreReport:
+        """Restore exactly these sessions: their newest copies, or those of one batch.
+
+        What else was deleted with them stays in the trash. NotInTrash if none of them is there.
+        """
+        self._sidecar.require_writable()
+        return self._restore.run_sessions(session_ids, batch_id)
+
     def empty(
         self,
         older_than_days: float | None = None,
         *,
         batch_id: int | None = None,
+        session_ids: Sequence[str] | None = None,
         reason: str | None = None,
         rewrite: bool = True,
         progress: Progress | None = None,
     ) -> Purged:
         """Permanently delete everything in the trash, one batch, or what is old enough.
 
-        With a `reason`, only what was deleted for it. Without `rewrite`, the last traces in free
-        pages of the file stay until they are used again; nobody has to wait then.
+        With `session_ids` only these, with a `reason` only what was deleted for it. Without
+        `rewrite`, the last traces in free pages of the file stay until they are used again; nobody
+        has to wait then.
         Also deletes the transcript files, and every trace in the database and beside it.
         """
         self._sidecar.require_writable()
@@ -243,7 +261,13 @@ class Trash:
         hidden = self._states.tidy()
         nothing: list[Entry] = []
         entries = self._sidecar.ask(sidecar_tables.all_entries, nothing)
-        shown = [each for each in entries if each.batch_id in chosen and each.id not in hidden]
+        shown = [
+            each
+            for each in entries
+            if each.batch_id in chosen
+            and each.id not in hidden
+            and (session_ids is None or each.session_id in session_ids)
+        ]
         gone, stuck = purge(self._db, self._sidecar, shown, self._clock)
         left = [f"{path} could not be deleted; delete it by hand." for path in stuck]
         left += filter(None, (self._erase(progress) if rewrite else None,))

@@ -52,7 +52,31 @@ class Restore:
 
     def run(self, what: int | str | None) -> RestoreReport:
         """Restore a batch by number, a session by id, prefix or title, or the latest batch."""
-        chosen = list(_parents_first(self._chosen(what)))
+        return self._run(self._chosen(what))
+
+    def run_sessions(self, session_ids: Sequence[str], batch_id: int | None) -> RestoreReport:
+        """Restore the newest copies of some sessions, or those of one batch."""
+        hidden = self._states.tidy()
+        chosen: list[Entry] = []
+        missing: list[Remark] = []
+        with self._sidecar.read() as tx:
+            for session_id in dict.fromkeys(session_ids):
+                copies = [] if tx is None else sidecar_tables.of_session(tx, session_id)
+                found = [
+                    entry
+                    for entry in copies
+                    if entry.id not in hidden and batch_id in (None, entry.batch_id)
+                ]
+                chosen += found[-1:]
+                if not found:
+                    missing.append(Remark(session_id, f"Session {session_id} is not in the trash."))
+        if not chosen:
+            raise NotInTrash(session_ids[0] if session_ids else None)
+        report = self._run(chosen)
+        return replace(report, skipped=(*report.skipped, *missing))
+
+    def _run(self, wanted: Sequence[Entry]) -> RestoreReport:
+        chosen = list(_parents_first(wanted))
         self._announce(chosen)
         report, left = RestoreReport(), {entry.id: entry for entry in chosen}
         small = sum(entry.messages for entry in chosen) <= TOGETHER_MESSAGES

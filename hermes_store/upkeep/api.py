@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -15,11 +16,19 @@ from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.errors import StoreError
 from hermes_store.marks.marks import Marks
 from hermes_store.records.prune import PruneFilter, PrunePlan
-from hermes_store.records.statistics import Insights, ModelUsage, SessionUsage, Stats
+from hermes_store.records.statistics import (
+    Activity,
+    Insights,
+    ModelUsage,
+    SessionUsage,
+    Stats,
+    Usage,
+)
 from hermes_store.records.trash import Deleted
 from hermes_store.records.upkeep_reports import MaintenanceReport, OptimizeReport
+from hermes_store.search.cancellation import Stop
 from hermes_store.trash.api import Trash
-from hermes_store.upkeep import auto_prune, insights, optimize, prune_plan, statistics
+from hermes_store.upkeep import auto_prune, figures, insights, optimize, prune_plan, statistics
 
 log = logging.getLogger("hermes_store.auto_prune")
 
@@ -54,6 +63,24 @@ class Upkeep:
         """Return activity and cost of the sessions started in the last `days` days."""
         with self._database.read() as tx:
             return insights.gather(tx, days=days, source=source, now=now)
+
+    def activity(
+        self, now: float | None = None, cancelled: Callable[[], bool] | None = None
+    ) -> Activity:
+        """Return what happened on which day, counted from all messages.
+
+        Once it is cancelled it ends at once, with nothing.
+        """
+        moment = time.time() if now is None else now
+        with self._database.read() as tx, Stop(cancelled).watching(tx.connection):
+            return figures.activity(tx, moment)
+        return Activity()
+
+    def usage(self, *, days: int | None = None, now: float | None = None) -> Usage:
+        """Return tokens and costs of sessions started in the last `days` days, or of all."""
+        moment = time.time() if now is None else now
+        with self._database.read() as tx:
+            return figures.usage(tx, days, moment)
 
     # -- pruning ---------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records import tool_calls
 from hermes_store.records.safe_text import local_day
 from hermes_store.records.sources import of_source
+from hermes_store.records.sql_patterns import number_in
 from hermes_store.records.statistics import Insights, ModelShare, Notable
 from hermes_store.records.stored_values import (
     LATEST,
@@ -20,36 +21,18 @@ from hermes_store.records.stored_values import (
     optional_text,
     text,
 )
-from hermes_store.upkeep.statistics import summed
+from hermes_store.upkeep.statistics import ACTIVE, gaps_sql, longest_streak, summed
 
 DAY = 86_400.0
 TOP_TOOLS = 15
-_FINITE = "BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308"
 
-
-def _number(value: str) -> str:
-    """Return the SQL for a stored number, also from its digits; 0 for anything else.
-
-    SQL itself would take '12 apples' for 12.
-    """
-    text = f"CAST({value} AS TEXT)"
-    number = f"CAST({text} AS NUMERIC)"
-    return (
-        f"CASE WHEN {value} {_FINITE} THEN {value} "
-        f"WHEN {number} = {text} AND {number} {_FINITE} THEN {number} ELSE 0 END"
-    )
-
-
-_MESSAGES = _number("message_count")
-_CALLS = _number("tool_call_count")
-_INPUT = _number("input_tokens")
-_OUTPUT = _number("output_tokens")
-_CACHE = f"{_number('cache_read_tokens')} + {_number('cache_write_tokens')}"
-_COST = _number("COALESCE(actual_cost_usd, estimated_cost_usd)")
-_SECONDS = (
-    "CASE WHEN typeof(ended_at) IN ('integer', 'real') AND ended_at <= "
-    f"{LATEST} THEN MAX(0, ended_at - started_at) ELSE 0 END"
-)
+_MESSAGES = number_in("message_count")
+_CALLS = number_in("tool_call_count")
+_INPUT = number_in("input_tokens")
+_OUTPUT = number_in("output_tokens")
+_CACHE = f"{number_in('cache_read_tokens')} + {number_in('cache_write_tokens')}"
+_COST = number_in("COALESCE(actual_cost_usd, estimated_cost_usd)")
+_SECONDS = f"(SELECT TOTAL({ACTIVE}) FROM ({gaps_sql('session_id = s.id')}))"
 
 
 def gather(tx: Transaction, *, days: int = 30, source: str | None = None, now: float) -> Insights:
@@ -60,15 +43,16 @@ def gather(tx: Transaction, *, days: int = 30, source: str | None = None, now: f
     values: list[Any] = [now - days * DAY, LATEST, *names]
     totals = tx.one(
         f"SELECT COUNT(*), TOTAL({_MESSAGES}), TOTAL({_CALLS}), TOTAL({_INPUT}), TOTAL({_OUTPUT}), "
-        f"TOTAL({_CACHE}), TOTAL({_COST}), TOTAL({_SECONDS}) FROM sessions s WHERE {where}",
+        f"TOTAL({_CACHE}), TOTAL({_COST}) FROM sessions s WHERE {where}",
         values,
     )
     assert totals is not None
-    *counts, cost, active = totals
+    *counts, cost = totals
     sessions, messages, calls, inputs, outputs, cache = map(count, counts)
     starts = tx.rows(f"SELECT started_at FROM sessions s WHERE {where}", values)
     moments = [local_day(moment(start)) for (start,) in starts]
     days_active = Counter(moment.date() for moment in moments)
+    active = _by_active_time(tx, where, values)
     users = tx.value(
         "SELECT COUNT(*) FROM messages m JOIN sessions s ON s.id = m.session_id "
         f"WHERE m.role = 'user' AND {where}",
@@ -85,7 +69,7 @@ def gather(tx: Transaction, *, days: int = 30, source: str | None = None, now: f
         output_tokens=outputs,
         cache_tokens=cache,
         cost_usd=amount(cost),
-        active_seconds=amount(active),
+        active_seconds=sum(each.value for each in active),
         models=_models(tx, where, values),
         sources=_sources(tx, where, values),
         tools=_tools(tx, where, values),
@@ -93,8 +77,8 @@ def gather(tx: Transaction, *, days: int = 30, source: str | None = None, now: f
         hours=tuple(sum(m.hour == hour for m in moments) for hour in range(24)),
         by_day=_by_day(days_active, days, now),
         active_days=len(days_active),
-        best_streak=_streak(set(days_active)),
-        notable=_notable(tx, where, values),
+        best_streak=longest_streak(set(days_active)),
+        notable=(*active[:1], *_notable(tx, where, values)),
     )
 
 
@@ -152,20 +136,22 @@ def _by_day(active: Counter[date], days: int, now: float) -> tuple[tuple[str, in
     return tuple((day.isoformat(), active[day]) for day in every)
 
 
-def _streak(days: set[date]) -> int:
-    best = 0
-    for day in days:
-        if day - timedelta(days=1) not in days:
-            length = 1
-            while day + timedelta(days=length) in days:
-                length += 1
-            best = max(best, length)
-    return best
+def _by_active_time(tx: Transaction, where: str, values: list[Any]) -> list[Notable]:
+    """Return the sessions with any time at work, the longest first."""
+    rows = tx.rows(
+        f"SELECT id, title, {_SECONDS} AS value FROM sessions s WHERE {where} "
+        "ORDER BY value DESC, started_at DESC",
+        values,
+    )
+    return [
+        Notable("longest", text(session_id), optional_text(title), amount(value))
+        for session_id, title, value in rows
+        if value > 0
+    ]
 
 
 def _notable(tx: Transaction, where: str, values: list[Any]) -> tuple[Notable, ...]:
     kinds = {
-        "longest": _SECONDS,
         "most messages": _MESSAGES,
         "most tokens": f"{_INPUT} + {_OUTPUT}",
         "most tool calls": _CALLS,

@@ -113,7 +113,7 @@ _OPTIONAL = (
 
 
 def _members(tx: Transaction) -> Iterator[Member]:
-    more = ", ".join(f"s.{n}" if tx.caps.has_session(n) else "NULL" for n in _OPTIONAL)
+    more = ", ".join(map(tx.caps.session_column, _OPTIONAL))
     rows = tx.rows(
         "SELECT s.id, p.id, a.edge, s.source, s.model, s.started_at, s.ended_at, "
         f"COALESCE(s.message_count, 0), a.last_active, a.spoken, {more} "

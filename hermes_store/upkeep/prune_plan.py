@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 
+from hermes_store.engines.sqlite import message_states
 from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.marks.marks import Marks
@@ -175,17 +176,25 @@ def _rows(tx: Transaction, going: Sequence[Family]) -> tuple[PruneRow, ...]:
         if column.declaration == "TEXT" and tx.caps.has_message(column.name)
     )
     sizes = {
-        row[0]: (int(row[1]), int(row[2] or 0))
+        row[0]: int(row[1] or 0)
         for row in tx.rows(
-            f"SELECT session_id, COUNT(*), SUM({size}) FROM messages "
+            f"SELECT session_id, SUM({size}) FROM messages "
             "WHERE session_id IN (SELECT value FROM json_each(?)) GROUP BY session_id",
             (json.dumps(ids),),
         )
     }
-    return tuple(_row(family, sizes) for family in going)
+    chained = [member.id for family in going for member in family.chain]
+    summarised = dict(
+        tx.rows(
+            f"SELECT s.id, {message_states.summarised_only(tx.caps, 's.id')} "
+            "FROM json_each(?) wanted CROSS JOIN sessions s ON s.id = wanted.value",
+            (json.dumps(chained),),
+        )
+    )
+    return tuple(_row(family, sizes, summarised) for family in going)
 
 
-def _row(family: Family, sizes: dict[str, tuple[int, int]]) -> PruneRow:
+def _row(family: Family, sizes: dict[str, int], summarised: dict[str, int]) -> PruneRow:
     ordered = sorted(family.members, key=lambda each: -each[0])
     members = [member for _, member in ordered]
     return PruneRow(
@@ -196,8 +205,8 @@ def _row(family: Family, sizes: dict[str, tuple[int, int]]) -> PruneRow:
         model=family.root.model,
         started_at=family.root.started_at,
         last_active=family.last_active,
-        messages=sum(sizes.get(member.id, (0, 0))[0] for member in members),
-        bytes=sum(sizes.get(member.id, (0, 0))[1] for member in members),
+        messages=sum(each.messages + summarised.get(each.id, 0) for each in family.chain),
+        bytes=sum(sizes.get(member.id, 0) for member in members),
         open_ids=tuple(member.id for member in members if member.ended_at is None),
     )
 

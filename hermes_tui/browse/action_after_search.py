@@ -25,6 +25,11 @@ class Pending:
         self._waiting = text, act
         return True
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an action waits."""
+        return self._waiting is not None
+
     def typed(self, text: str) -> None:
         """Drop an action that waits for another text: typing on cancels it."""
         if self._waiting is not None and self._waiting[0] != text:

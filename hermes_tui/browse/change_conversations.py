@@ -1,36 +1,38 @@
-"""Changes to conversations: rename, delete, undo, prune, export, marks, trash.
+"""Changes to conversations: rename, delete, undo, clean up, export, marks, trash.
 
-A dialog says what a change would do; it runs in a thread with its own writer and is reported in
-one sentence that also says how to undo it.
+A dialog says what a change would do. Changes run one after the other, each in a thread with its
+own writer; what they did is said in one line, with the key that takes it back.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.message import Message
 from textual.widget import Widget
 
-from hermes_store.records.trash import Deleted, RestoreReport
 from hermes_store.store import Store
+from hermes_tui.browse import change_jobs
+from hermes_tui.browse.change_jobs import Job
 from hermes_tui.browse.session_list_widget import SessionList, Target
-from hermes_tui.presentation.fit_text import plain
-from hermes_tui.presentation.numbers import byte_size, plural
-from hermes_tui.start_options import Opening
+from hermes_tui.browse.undo_stack import NOTHING, Outcome, UndoStack
+from hermes_tui.opening.start_options import Opening
 from hermes_tui.store_access import READ_ONLY, Access, Answer, Failed
 from hermes_tui.widgets import clipboard
 from hermes_tui.widgets.notice import Notice
 
 # Dialogs are loaded when they open, so that the first rows do not wait for them.
 if TYPE_CHECKING:
+    from hermes_store.records.marks import TagChange
     from hermes_store.records.prune import PrunePlan
     from hermes_tui.dialogs.delete import Delete
     from hermes_tui.dialogs.export import Export
     from hermes_tui.dialogs.progress import Work
     from hermes_tui.dialogs.rename import Rename
-    from hermes_tui.dialogs.saved_searches import Forget, Keep, Use
+    from hermes_tui.dialogs.saved_searches import Use
     from hermes_tui.dialogs.trash import Purge, Restore
 
 
@@ -50,6 +52,11 @@ class Changes(Widget):
         """A change was made; the list needs a refresh."""
 
         text: str
+        gone: tuple[str, ...] = ()
+        """Conversations that no list shows any more."""
+        archived: tuple[str, ...] = ()
+        """Conversations that only a list of archived ones shows."""
+        undoable: bool = False
 
     @dataclass
     class SearchChosen(Message):
@@ -57,19 +64,28 @@ class Changes(Widget):
 
         text: str
 
-    class Changed(Answer[str]):
-        """A change was made, described in a sentence."""
+    class SearchesChanged(Message):
+        """The saved searches, or their order, have changed."""
+
+    class Changed(Answer[Outcome]):
+        """A change was made."""
+
+    class Undone(Answer[Outcome]):
+        """A change was taken back."""
 
     class Finished(Answer[str]):
         """Something was done that the list does not show, described in a sentence."""
 
     def __init__(self, access: Access, opening: Opening, undo_key: Callable[[], str]) -> None:
-        """`undo_key` returns the key that undoes a deletion, for display."""
+        """`undo_key` returns the key that undoes a change, for display."""
         super().__init__()
         self.access = access
         self._undo_key = undo_key
         self._clock = opening.clock
         self._sessions_dir = opening.sessions_dir
+        self._stack = UndoStack()
+        self._works: defaultdict[type[Answer[Any]], deque[Work | None]] = defaultdict(deque)
+        """What is under way, by the answer it ends with; None where that takes no time."""
 
     def named(self, what: str) -> Callable[[SessionList], None]:
         """Return the change that an action names."""
@@ -84,21 +100,64 @@ class Changes(Widget):
             "copy_command": self.copy_command,
         }[what]
 
-    def _change(self, job: Callable[[Store], str]) -> None:
-        self.access.change(self, self.Changed, lambda store, _: job(store))
+    # -- one change after the other --------------------------------------------------------
+
+    # Changes run in a queue that quitting waits for, so that none is lost. What takes them back is
+    # noted there, too: an undo that was typed at once finds the change before it.
+
+    def _change(self, job: Job, work: Work | None = None) -> None:
+        self._start(lambda store: self._stack.made(job(store)), self.Changed, work)
+
+    def undo(self) -> None:
+        """Take back the latest change, once those before it are made."""
+        if not self._refuse_read_only():
+            self._start(self._stack.take_back, self.Undone)
+
+    def _start(self, job: Job, answer: type[Answer[Outcome]], work: Work | None = None) -> None:
+        self._works[answer].append(work)
+        self.access.change(self, answer, lambda store, _: job(store))
+
+    def _ended(self, question: type[Answer[Any]]) -> None:
+        works = self._works[question]
+        work = works.popleft() if works else None
+        if work is not None:
+            work.ended = True
 
     def on_changes_changed(self, event: Changed) -> None:
         event.stop()
-        self.post_message(self.Done(event.value))
+        self._ended(self.Changed)
+        self._tell(event.value)
+
+    def _tell(self, outcome: Outcome) -> None:
+        text = outcome.text
+        if outcome.undo is not None:
+            text = f"{text} — {self._undo_key()} undo"
+        self.post_message(self.Done(text, outcome.gone, outcome.archived, bool(outcome.undo)))
+
+    def on_changes_undone(self, event: Undone) -> None:
+        event.stop()
+        self._ended(self.Undone)
+        if event.value is NOTHING:
+            self.post_message(Notice(NOTHING.text))
+            return
+        more = f" — {self._undo_key()} undoes the step before" if len(self._stack) else ""
+        outcome = event.value
+        self.post_message(self.Done(f"Undone: {outcome.text}{more}", outcome.gone, (), bool(more)))
+        self.post_message(self.SearchesChanged())
 
     def on_changes_finished(self, event: Finished) -> None:
         event.stop()
+        self._ended(self.Finished)
         self.post_message(Notice(event.value))
 
     def on_failed(self, event: Failed) -> None:
         """Report the failure and refresh the list: part of the change may have been made."""
         event.stop()
-        self.post_message(Notice(str(event.error), error=True))
+        self._ended(event.question)
+        sentence = str(event.error)
+        if event.question is self.Undone:
+            sentence = f"Could not undo: {sentence}"
+        self.post_message(Notice(sentence, error=True))
         self.post_message(self.Done(""))
 
     def _target(self, sessions: SessionList) -> Target | None:
@@ -112,37 +171,15 @@ class Changes(Widget):
             self.post_message(Notice(READ_ONLY))
         return self.access.read_only
 
-    def _long(
-        self,
-        title: str,
-        left_behind: str,
-        job: Callable[[Store, Work], str],
-        *,
-        writing: bool = True,
-    ) -> None:
-        """Run a job that may take long; if it does, a dialog shows progress and can stop it.
+    def _long(self, title: str, left_behind: str, job: Callable[[Store, Work], Outcome]) -> None:
+        """Run a change that may take long; if it does, a dialog shows progress and can stop it.
 
         `left_behind` says what stopping it leaves behind.
         """
-        from hermes_tui.dialogs.progress import DELAY, ProgressDialog, Work
+        from hermes_tui.dialogs.progress import begin
 
-        work = Work(title, left_behind)
-
-        def run(store: Store) -> str:
-            try:
-                return job(store, work)
-            finally:
-                work.ended = True
-
-        def show() -> None:
-            if not work.ended:
-                self.app.push_screen(ProgressDialog(work))
-
-        if writing:
-            self._change(run)
-        else:
-            self.access.ask(self, self.Finished, lambda store, _: run(store), exclusive=False)
-        self.set_timer(DELAY, show)
+        work = begin(self, title, left_behind)
+        self._change(lambda store: job(store, work), work)
 
     # -- rename ----------------------------------------------------------------------------
 
@@ -153,60 +190,55 @@ class Changes(Widget):
         target = self._target(sessions)
         if target is None or self._refuse_read_only():
             return
-        title = target.row.title if target.row is not None and not target.part else None
+        title = change_jobs.title(sessions, target)
         self.app.push_screen(RenameDialog(self.access, target.resumed_id, title), self._rename)
 
     def _rename(self, wanted: Rename | None) -> None:
-        def rename(store: Store) -> str:
-            assert wanted is not None
-            title = store.sessions.rename(wanted.session_id, wanted.title)
-            return f"Renamed to “{title}”." if title else "Title removed."
-
         if wanted is not None:
-            self._change(rename)
+            self._change(lambda store: change_jobs.rename(store, wanted.session_id, wanted.title))
 
-    # -- delete and undo -------------------------------------------------------------------
+    # -- delete, clean up, trash -----------------------------------------------------------
 
     def delete(self, sessions: SessionList) -> None:
-        """Move the current conversation, or all selected ones, to trash."""
+        """Move the current conversation to trash; ask before several, or a part of one."""
         from hermes_tui.dialogs.delete import DeleteDialog
 
         target = self._target(sessions)
         if target is None or self._refuse_read_only():
             return
         roots = sessions.chosen(target)
-        rows = [(root, sessions.row(root)) for root in roots]
-        names = [plain(row.title or row.preview or root if row else root) for root, row in rows]
         part = target.session_id if target.part and not sessions.selected else None
+        if len(roots) == 1 and part is None:
+            self._delete_one(roots[0], change_jobs.name_of(sessions, roots))
+            sessions.leave_row()  # so that a key pressed again means the next one
+            return
+        names = [change_jobs.name(sessions, root) for root in roots]
         dialog = DeleteDialog(self.access, roots, names, self._clock(), part=part)
         self.app.push_screen(dialog, self._delete)
+
+    def _delete_one(self, root: str, name: str) -> None:
+        folder, now = self._sessions_dir, self._clock()
+        delete = change_jobs.delete_conversation
+        self._long(
+            "Deleting",
+            MOVED_SO_FAR,
+            lambda store, work: delete(store, root, name, folder, now, work),
+        )
 
     def _delete(self, wanted: Delete | None) -> None:
         if wanted is None:
             return
-        folder = self._sessions_dir
+        ids, folder = wanted.session_ids, self._sessions_dir
+        roots = () if wanted.part else wanted.roots
+        name = change_jobs.conversations(len(wanted.roots)) if roots else "1 session"
         self._long(
             "Deleting",
             MOVED_SO_FAR,
-            lambda store, work: self._deleted(
-                store.trash.delete(wanted.session_ids, folder, progress=work.progress),
-                wanted.conversations,
-            ),
+            lambda store, work: change_jobs.delete(store, ids, roots, name, folder, work),
         )
 
-    def _deleted(self, gone: Deleted, conversations: int) -> str:
-        what = f"{plural(conversations, 'conversation')}, {plural(gone.messages, 'message')}"
-        return f"{what} moved to trash. {self._undo_key()} undoes this."
-
-    def undo(self) -> None:
-        """Restore the last deletion."""
-        if not self._refuse_read_only():
-            self._change(lambda store: _restored(store.trash.restore()))
-
-    # -- prune and trash -------------------------------------------------------------------
-
     def prune(self, here: str | None = None) -> None:
-        """Open the prune dialog, for one workspace if only that one is shown."""
+        """Ask which old conversations to delete, in one workspace if only that one is shown."""
         from hermes_tui.dialogs.prune import PruneDialog
 
         if not self._refuse_read_only():
@@ -214,16 +246,13 @@ class Changes(Widget):
             self.app.push_screen(PruneDialog(self.access, self._clock(), where), self._prune)
 
     def _prune(self, plan: PrunePlan | None) -> None:
-        if plan is None:
-            return
-        folder = self._sessions_dir
-        self._long(
-            "Pruning",
-            MOVED_SO_FAR,
-            lambda store, work: self._deleted(
-                store.upkeep.prune(plan, folder, progress=work.progress), plan.conversations
-            ),
-        )
+        if plan is not None:
+            folder = self._sessions_dir
+            self._long(
+                "Deleting old conversations",
+                MOVED_SO_FAR,
+                lambda store, work: change_jobs.prune(store, plan, folder, work),
+            )
 
     def trash(self) -> None:
         """Open the trash."""
@@ -236,11 +265,13 @@ class Changes(Widget):
 
         if wanted is None or self._refuse_read_only():
             return
-        batch = wanted.batch_id
+        folder = self._sessions_dir
         if isinstance(wanted, Restore):
-            self._change(lambda store: _restored(store.trash.restore(batch)))
+            chosen = wanted.conversations
+            self._change(lambda store: change_jobs.restore(store, chosen, folder))
         else:
-            self._change(lambda store: _purged(store, batch))
+            conversation = wanted.conversation
+            self._change(lambda store: change_jobs.purge(store, conversation))
 
     # -- export ----------------------------------------------------------------------------
 
@@ -259,78 +290,52 @@ class Changes(Widget):
     def _export(self, wanted: Export | None) -> None:
         if wanted is None:
             return
+        from hermes_tui.dialogs.progress import begin
 
-        def write(store: Store, work: Work) -> str:
-            members: dict[str, None] = {}
-            for root in wanted.roots:
-                members.update(dict.fromkeys(store.lineage.members(root)))
-            number = store.transfer.export_file(
-                wanted.path, wanted.fmt, list(members), wanted.redact, work.counted
-            )
-            return f"{plural(number, 'session')} exported to {wanted.path}."
-
-        self._long("Exporting", NO_FILE, write, writing=False)
+        work = begin(self, "Exporting", NO_FILE)
+        self._works[self.Finished].append(work)
+        self.access.ask(
+            self,
+            self.Finished,
+            lambda store, _: change_jobs.export(store, wanted, work),
+            exclusive=False,
+        )
 
     # -- marks -----------------------------------------------------------------------------
 
     def _mark(
-        self, roots: Sequence[str], sentence: str, change: Callable[[Store, str], object]
+        self, sessions: SessionList, mark: Callable[[Store, Sequence[str], str], Outcome]
     ) -> None:
-        def apply(store: Store) -> str:
-            for root in roots:
-                change(store, root)
-            return sentence
-
-        if not self._refuse_read_only():
-            self._change(apply)
+        target = self._target(sessions)
+        if target is not None and not self._refuse_read_only():
+            roots = sessions.chosen(target)
+            name = change_jobs.name_of(sessions, roots)
+            self._change(lambda store: mark(store, roots, name))
 
     def pin(self, sessions: SessionList) -> None:
-        """Pin, or unpin if the current conversation is pinned."""
-        target = self._target(sessions)
-        if target is None:
-            return
-        roots = sessions.chosen(target)
-        if target.row is not None and target.row.pinned:
-            self._mark(roots, "Unpinned.", lambda store, root: store.marks.unpin(root))
-        else:
-            self._mark(roots, "Pinned.", lambda store, root: store.marks.pin(root))
+        """Pin, or unpin if all are pinned."""
+        self._mark(sessions, change_jobs.pin)
 
     def archive(self, sessions: SessionList) -> None:
-        """Archive, or unarchive if the current conversation is archived."""
-        target = self._target(sessions)
-        if target is None:
-            return
-        roots = sessions.chosen(target)
-        if target.row is not None and target.row.archived:
-            self._mark(roots, "Unarchived.", lambda store, root: store.marks.unarchive(root))
-        else:
-            self._mark(
-                roots, "Archived. h shows it.", lambda store, root: store.marks.archive(root)
-            )
+        """Archive, or unarchive if all are archived."""
+        self._mark(sessions, change_jobs.archive)
 
     def tag(self, sessions: SessionList) -> None:
-        """Ask for the tags, and replace the old ones."""
-        from hermes_tui.dialogs.base import Ask
+        """Ask for the tags to add and remove."""
+        from hermes_tui.dialogs.tags import TagsDialog
 
         target = self._target(sessions)
         if target is None or self._refuse_read_only():
             return
-        tags = " ".join(target.row.tags) if target.row is not None else ""
-        hint = "Separate tags with spaces. Leave empty to remove all tags."
         roots = sessions.chosen(target)
-        self.app.push_screen(Ask("Tags", tags, "Save", hint), lambda text: self._tag(roots, text))
+        name = change_jobs.name_of(sessions, roots)
+        known = [row.tags for root in roots if (row := sessions.row(root)) is not None]
 
-    def _tag(self, roots: Sequence[str], text: str | None) -> None:
-        if text is None:
-            return
-        tags = text.replace(",", " ").replace("#", " ").split()
+        def save(change: TagChange | None) -> None:
+            if change is not None:
+                self._change(lambda store: change_jobs.retag(store, roots, change, name))
 
-        def change(store: Store, root: str) -> None:
-            store.marks.untag(root)
-            if tags:
-                store.marks.tag(root, *tags)
-
-        self._mark(roots, "Tagged." if tags else "Tags removed.", change)
+        self.app.push_screen(TagsDialog(self.access, roots, known), save)
 
     # -- copying ---------------------------------------------------------------------------
 
@@ -359,34 +364,14 @@ class Changes(Widget):
         """Open the saved searches; `text` is the search that can be saved."""
         from hermes_tui.dialogs.saved_searches import SavedDialog
 
-        self.app.push_screen(SavedDialog(self.access, text), self._saved)
+        def changed(said: str, undo: Callable[[Store], str] | None) -> None:
+            if said:
+                back = None if undo is None else lambda store: Outcome(undo(store))
+                self._change(lambda _: Outcome(said, back))
+            self.post_message(self.SearchesChanged())
 
-    def _saved(self, wanted: Use | Keep | Forget | None) -> None:
-        from hermes_tui.dialogs.saved_searches import Keep, Use
+        def chosen(wanted: Use | None) -> None:
+            if wanted is not None:
+                self.post_message(self.SearchChosen(wanted.text))
 
-        if wanted is None:
-            return
-        if isinstance(wanted, Use):
-            self.post_message(self.SearchChosen(wanted.text))
-        elif not self._refuse_read_only():
-
-            def change(store: Store) -> str:
-                if isinstance(wanted, Keep):
-                    name = store.saved_searches.save(wanted.name, wanted.text).name
-                    return f"Search saved as “{name}”."
-                store.saved_searches.forget(wanted.name)
-                return f"Saved search “{wanted.name}” removed."
-
-            self.access.change(self, self.Finished, lambda store, _: change(store))
-
-
-def _restored(report: RestoreReport) -> str:
-    count = plural(len(report.session_ids), "session")
-    notes = [remark.text for remark in (*report.remarks, *report.skipped)][:2]
-    return " ".join([f"{count}, {plural(report.messages, 'message')} restored.", *notes])
-
-
-def _purged(store: Store, batch_id: int | None) -> str:
-    gone = store.trash.empty(batch_id=batch_id)
-    left = "" if gone.left is None else f" {gone.left}"
-    return f"{plural(gone.sessions, 'session')} permanently deleted, {byte_size(gone.bytes)}.{left}"
+        self.app.push_screen(SavedDialog(self.access, text, changed), chosen)

@@ -25,29 +25,52 @@ VALUES: Mapping[str, Sequence[str]] = {
     "sort": ("newest", "oldest", "relevance"),
 }
 """The fields of the search language with their fixed values."""
+Known = Mapping[str, Mapping[str, int]]
+"""Values in the database with their numbers, by field."""
 
 _LAST = re.compile(r"(?:^|\s)-?(?:([a-z]+):)?([^\s:\"]*)$")
 MIN_NAME = 2
 
 
-def completed(text: str, known: Mapping[str, Sequence[str]]) -> str | None:
-    """Return a search text with its last word completed; None if there is nothing to add.
+def choices(text: str, known: Known) -> list[tuple[str, int]]:
+    """Return the values that the field at the end of a text may get, with their numbers.
 
-    `known` adds values from the database, such as models and tags.
+    Those in the database come first, by number; 0 means that they are not counted.
     """
+    found = _LAST.search(text)
+    if found is None or found[1] not in VALUES:
+        return []
+    field, start = found[1], found[2].lower()
+    counted = known.get(field, {})
+    fixed = () if counted and field == "source" else VALUES[field]
+    every = [*counted.items(), *((value, 0) for value in fixed if value not in counted)]
+    fitting = [(value, number) for value, number in every if value.lower().startswith(start)]
+    return [] if [value.lower() for value, _ in fitting] == [start] else fitting
+
+
+def completed(text: str, known: Known) -> str | None:
+    """Return a search text with its last word completed; None if there is nothing to add."""
     found = _LAST.search(text)
     if found is None:
         return None
     field, start = found[1], found[2]
-    if field is None:
-        if len(start) < MIN_NAME or not start.islower():
-            return None
-        choices: Sequence[str] = [f"{name}:" for name in VALUES]
-    elif field in VALUES:
-        choices = [*known.get(field, ()), *VALUES[field]]
+    if field is not None:
+        offered = [value for value, _ in choices(text, known)]
+    elif len(start) >= MIN_NAME and start.islower():
+        offered = [f"{name}:" for name in VALUES if name.startswith(start)]
     else:
         return None
-    for choice in choices:
-        if choice.lower().startswith(start.lower()) and choice.lower() != start.lower():
-            return text[: len(text) - len(start)] + choice
-    return None
+    longer = (each for each in offered if len(each) > len(start))
+    return next((with_value(text, each) for each in longer), None)
+
+
+def with_value(text: str, value: str) -> str:
+    """Return a text whose last word, or the value of its last field, is replaced."""
+    found = _LAST.search(text)
+    return text if found is None else text[: len(text) - len(found[2])] + value
+
+
+def typed_value(text: str) -> str:
+    """Return what has been typed of the last value."""
+    found = _LAST.search(text)
+    return "" if found is None else found[2]

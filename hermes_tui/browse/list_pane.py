@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -13,37 +14,30 @@ from textual.getters import query_one
 from textual.message import Message
 
 from hermes_store.errors import DatabaseMissing, StoreError
-from hermes_store.records.listing import Entry, Grouping, Hidden, ListRow, Sort, View
+from hermes_store.records.listing import Entry, Grouping, Hidden, ListRow, Sort
 from hermes_store.records.safe_text import clean
 from hermes_store.records.session import Lineage
-from hermes_store.records.workspace import short_name
 from hermes_store.store import Store
 from hermes_tui.actions import Scope, bindings
-from hermes_tui.browse.search_pane import Found
+from hermes_tui.browse import list_options
+from hermes_tui.browse.found import Found
+from hermes_tui.browse.list_loading import Loaded, begun_with, read_all, with_headings
+from hermes_tui.browse.list_options import DENSITY_WORDS, Chosen, looks
 from hermes_tui.browse.session_list_widget import RowsWanted, SessionList
-from hermes_tui.first_list_rows import FIRST_ROWS, Head, read_head
+from hermes_tui.opening.first_list_rows import Head, read_head
+from hermes_tui.opening.kept_state import DENSITIES
+from hermes_tui.opening.start_options import Opening
 from hermes_tui.presentation import empty_list, lineage_lines
 from hermes_tui.presentation.browser_header import Header
 from hermes_tui.presentation.search_results import still_looking
-from hermes_tui.start_options import Opening
 from hermes_tui.store_access import Access, Answer, Failed, Stopped
-from hermes_tui.widgets.notice import Notice
+from hermes_tui.widgets.notice import Keep, Notice
 from hermes_tui.widgets.plain_text import PlainText
 
+Value = TypeVar("Value")
 RETRY_SECONDS = 1.0
 REST = 20
 """The pause between full reloads, as a multiple of the time one takes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """The whole list, with its first rows."""
-
-    entries: list[Entry]
-    rows: list[ListRow]
-    hidden: dict[Hidden, int]
-    started: float
-    seconds: float
 
 
 class ListPane(Vertical):
@@ -83,13 +77,16 @@ class ListPane(Vertical):
         self.access = access
         self.view = opening.view
         self.hidden: dict[Hidden, int] = {}
+        self.days: tuple[int, ...] = ()
+        """Sessions started on each of the last thirty days."""
+        self.density = opening.kept.density
         self.missing: StoreError | None = None
         self.not_searched: StoreError | None = None
         self._unfinished: str | None = None
         """How far a search has come that is still going on."""
         self._clock, self._demo = opening.clock, opening.demo
         self._here = opening.here or opening.view.here
-        self._wanted = opening.state.session_id
+        self.wanted = opening.state.session_id
         """The session to move the cursor to once it is in the list."""
         self._head = head
         self._head_at = 0.0
@@ -112,6 +109,7 @@ class ListPane(Vertical):
             self._loaded_at is not None,
             selected=len(self.sessions.selected),
             hidden=self.hidden,
+            days=self.days,
             search=found,
             demo=self._demo,
             read_only=self.access.read_only,
@@ -129,7 +127,8 @@ class ListPane(Vertical):
 
     @property
     def _by_activity(self) -> bool:
-        return self.view.sort is Sort.ACTIVITY and self.view.group is Grouping.NONE
+        plain = self.view.group in (Grouping.NONE, Grouping.DATE)
+        return self.view.sort is Sort.ACTIVITY and plain
 
     def load(self) -> None:
         """Load the list: first its head where possible, then all of it."""
@@ -145,15 +144,10 @@ class ListPane(Vertical):
             self._again = True
             return
         self._reading, self._again = True, False
-        view, now = self.view, self._clock()
+        view, now, last = self.view, self._clock(), self.density == "two"
 
         def read(store: Store, stopped: Stopped) -> Loaded:
-            started = time.monotonic()
-            entries = list(_until(stopped, store.lists.entries(view, now=now)))
-            ids = [entry for entry in entries[:FIRST_ROWS] if isinstance(entry, str)]
-            rows = store.lists.rows(ids, now=now)
-            hidden = store.lists.hidden_counts(view)
-            return Loaded(entries, rows, hidden, started, time.monotonic() - started)
+            return read_all(store, view, now, stopped, last=last)
 
         self.access.ask(self, self.AllRead, read)
 
@@ -189,11 +183,8 @@ class ListPane(Vertical):
             return
         self._reading = False
         loaded = event.value
-        self._entries, self.hidden, self._load_seconds = (
-            loaded.entries,
-            loaded.hidden,
-            loaded.seconds,
-        )
+        self._entries, self._load_seconds = loaded.entries, loaded.seconds
+        self.hidden, self.days = loaded.hidden, loaded.days
         if self._head is not None and self._by_activity and self._head_at > loaded.started:
             self._entries = begun_with(self._entries, self._head.entries)
         first, self._loaded_at = self._loaded_at is None, time.monotonic()
@@ -230,9 +221,12 @@ class ListPane(Vertical):
 
     def on_rows_wanted(self, event: RowsWanted) -> None:
         event.stop()
-        ids, now = event.ids, self._clock()
+        ids, now, last = event.ids, self._clock(), self.density == "two"
         self.access.ask(
-            self, self.RowsRead, lambda store, _: store.lists.rows(ids, now=now), exclusive=False
+            self,
+            self.RowsRead,
+            lambda store, _: store.lists.rows(ids, now=now, last=last),
+            exclusive=False,
         )
 
     def on_list_pane_rows_read(self, event: RowsRead) -> None:
@@ -247,10 +241,10 @@ class ListPane(Vertical):
         self.sessions.now = self._clock()
         if self._searching:
             return
-        self.sessions.placed = self.view.group is not Grouping.WORKSPACE and self.view.here is None
+        self.sessions.looks = looks(self.view, self.density)
         self.sessions.show_entries(self._entries, rows, to_top=to_top)
-        if self._wanted is not None and self.sessions.go_to(self._wanted):
-            self._wanted = None
+        if self.wanted is not None and self.sessions.go_to(self.wanted):
+            self.wanted = None
         self._show_emptiness()
         self.post_message(self.Shown(""))
 
@@ -264,12 +258,12 @@ class ListPane(Vertical):
         self._searching, self.not_searched = True, None
         groups = found.result.groups
         self._unfinished = still_looking(found.result.looked) if found.result.partial else None
-        self.sessions.placed = self.view.here is None
+        self.sessions.looks = looks(self.view, self.density, found=True)
         present = {row.id for row in found.rows}
         self.sessions.show_entries(
-            [group.root_id for group in groups if group.root_id in present],
+            with_headings([group for group in groups if group.root_id in present]),
             found.rows,
-            {group.root_id: group.hits[0].snippet for group in groups if group.hits},
+            {group.root_id: group.hits[0] for group in groups if group.hits},
             spans=found.result.highlighter,
             to_top=to_top,
         )
@@ -280,7 +274,7 @@ class ListPane(Vertical):
     def show_failure(self, text: str, error: StoreError) -> None:
         """Show why a search failed instead of results."""
         self._searching, self.not_searched, self._unfinished = True, error, None
-        self.sessions.show_entries([], snippets={}, to_top=True)
+        self.sessions.show_entries([], hits={}, to_top=True)
         self._show_emptiness()
         self.post_message(self.Shown(text))
 
@@ -293,7 +287,7 @@ class ListPane(Vertical):
         order = "" if self.view.sort is Sort.ACTIVITY else f" by {self.view.sort.value}"
         source = f" · {self.view.source}" if self.view.source else ""
         source += f" · {self.view.workspace}" if self.view.workspace else ""
-        text = "Results" if self._searching else f"Sessions{order}{source}"
+        text = "Results" if self._searching else f"Conversations{order}{source}"
         self.border_title = Content(clean(text))
 
     def _show_emptiness(self) -> None:
@@ -315,22 +309,41 @@ class ListPane(Vertical):
 
     # -- sorting, grouping, hiding ---------------------------------------------------------
 
-    def _set_view(self, view: View, sentence: str) -> None:
-        self.view = view
+    def choose(self, chosen: Chosen) -> None:
+        """Show another view, and remember it."""
+        self.view = chosen.view
         self._entries, self._head, self._reading = [], None, False
         self.load_all()
-        self.post_message(Notice(sentence))
+        self.post_message(Notice(chosen.sentence))
+        if chosen.kept:
+            self.post_message(Keep(**chosen.kept))
 
-    def action_sort(self) -> None:
-        choices = list(Sort)
-        chosen = choices[(choices.index(self.view.sort) + 1) % len(choices)]
-        self._set_view(replace(self.view, sort=chosen), f"Sorted by {chosen.value}.")
+    def next_sort(self) -> None:
+        """Sort by the next value."""
+        self.action_sort_by(_after(self.view.sort, list(Sort)).value)
+
+    def action_sort_by(self, name: str) -> None:
+        self.choose(list_options.sorted_by(self.view, Sort(name)))
 
     def action_group(self) -> None:
-        choices = list(Grouping)
-        chosen = choices[(choices.index(self.view.group) + 1) % len(choices)]
-        said = f"Grouped by {chosen.value}." if chosen is not Grouping.NONE else "Not grouped."
-        self._set_view(replace(self.view, group=chosen), said)
+        self.action_group_by(_after(self.view.group, list(Grouping)).value)
+
+    def action_group_by(self, name: str) -> None:
+        self.choose(list_options.grouped_by(self.view, Grouping(name)))
+
+    def action_density(self) -> None:
+        self.action_density_of(_after(self.density, DENSITIES))
+
+    def action_density_of(self, density: str) -> None:
+        """Show each conversation on one line, on two, or as a table."""
+        self.density = density
+        self.post_message(Keep(density=density))
+        self.post_message(Notice(DENSITY_WORDS[density]))
+        self.sessions.looks = replace(self.sessions.looks, density=density)
+        self._show([])
+        self.sessions.refresh()
+        if density == "two":
+            self.sessions.forget_rows()
 
     def toggle_scope(self) -> bool:
         """Show this workspace only, or all; return False if there is none here."""
@@ -340,17 +353,19 @@ class ListPane(Vertical):
             self.post_message(Notice(nothing if self.view.workspace is None else opened))
             return False
         here = self._here if self.view.here is None else None
-        said = "all workspaces" if here is None else f"only {short_name(here)}"
-        self._set_view(replace(self.view, here=here), f"Showing {said}.")
+        self.choose(list_options.scoped_to(self.view, here))
         return True
 
-    def action_hidden(self) -> None:
-        if self.view.shown:
-            said = "Hiding scheduled jobs, sub-agents, and what is archived, hidden or empty."
-            self._set_view(replace(self.view, shown=frozenset()), said)
-        else:
-            view = replace(self.view, shown=frozenset(Hidden))
-            self._set_view(view, "Showing all conversations.")
+    def action_all_hidden(self) -> None:
+        self.show_kinds(frozenset() if self.view.shown else frozenset(Hidden))
+
+    def action_show_kind(self, name: str) -> None:
+        """Show one kind of hidden conversations, or hide it again."""
+        self.show_kinds(self.view.shown ^ {Hidden(name)})
+
+    def show_kinds(self, kinds: frozenset[Hidden]) -> None:
+        """Show some of the kinds that are hidden by default."""
+        self.choose(list_options.with_kinds(self.view, kinds))
 
     # -- selecting and folding -------------------------------------------------------------
 
@@ -381,20 +396,5 @@ class ListPane(Vertical):
             self.sessions.fold(target.root_id)
 
 
-def begun_with(entries: Sequence[Entry], head: Sequence[Entry]) -> list[Entry]:
-    """Return a list with its head replaced by a newer one.
-
-    Entries above the last known one of the new head that are not in it are gone.
-    """
-    fresh = [entry for entry in head if isinstance(entry, str)]
-    known = set(fresh)
-    places = {entry: place for place, entry in enumerate(entries) if entry in known}
-    last = next((places[each] for each in reversed(fresh) if each in places), -1)
-    return [*fresh, *(entry for entry in entries[last + 1 :] if entry not in known)]
-
-
-def _until(stopped: Stopped, entries: Iterator[Entry]) -> Iterator[Entry]:
-    for number, entry in enumerate(entries):
-        if not number % 1_000 and stopped():
-            return
-        yield entry
+def _after(current: Value, choices: Sequence[Value]) -> Value:
+    return choices[(choices.index(current) + 1) % len(choices)]

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.getters import query_one
-from textual.message import Message
+from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from hermes_store.records.safe_text import clean
-from hermes_store.records.search import Hit
+from hermes_store.records.listing import Hidden
 from hermes_tui import actions
 from hermes_tui.actions import Scope, bindings
 from hermes_tui.browse.action_after_search import Pending
@@ -23,15 +23,19 @@ from hermes_tui.browse.change_conversations import Changes
 from hermes_tui.browse.key_hints import hints
 from hermes_tui.browse.lineage_tree import LineageTree
 from hermes_tui.browse.list_pane import ListPane
+from hermes_tui.browse.panes import Panes
 from hermes_tui.browse.reading_pane import ReadingPane
+from hermes_tui.browse.resuming import Resuming
 from hermes_tui.browse.search_pane import SearchPane
-from hermes_tui.browse.session_list_widget import SessionList, Target
-from hermes_tui.first_list_rows import Head
+from hermes_tui.browse.session_list_widget import SessionList
+from hermes_tui.opening.first_list_rows import Head
+from hermes_tui.opening.kept_state import LEAST_SPLIT, MOST_SPLIT
+from hermes_tui.opening.start_options import Choice, Opening
 from hermes_tui.presentation import browser_header
-from hermes_tui.start_options import Choice, Opening, State
 from hermes_tui.store_access import Access, StoreChanged
+from hermes_tui.textual_private import KeysInOrder
 from hermes_tui.transcript.view import Transcript
-from hermes_tui.widgets.notice import Notice
+from hermes_tui.widgets.notice import Keep, Notice
 from hermes_tui.widgets.plain_text import PlainText
 from hermes_tui.widgets.status_bar import StatusBar
 from hermes_tui.widgets.virtual_list import VirtualList
@@ -46,16 +50,9 @@ class BrowseScreen(Screen[Choice]):
     list = query_one(ListPane)
     reading = query_one(ReadingPane)
     changes = query_one(Changes)
+    split: reactive[int] = reactive(55, init=False)  # percent of the width, for the list
     header = query_one("#header", PlainText)
     status = query_one(StatusBar)
-
-    @dataclass
-    class OpenChat(Message):
-        """A session should be resumed in the built-in chat."""
-
-        session_id: str
-        then: Callable[[Choice | None], None]
-        """Called with the result of the chat."""
 
     def __init__(
         self,
@@ -72,11 +69,13 @@ class BrowseScreen(Screen[Choice]):
         self._head = head
         self._begun = False
         self._pending = Pending()
+        self._resuming = Resuming(self, access, opening)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="top"):
             yield PlainText("", id="header")
-            yield SearchPane(self.access, self.opening.clock)
+            order = self.opening.kept.search_order
+            yield SearchPane(self.access, self.opening.clock, self._key, order)
         yield ListPane(self.access, self.opening, self._head)
         yield ReadingPane(self.access, self.opening)
         yield Changes(self.access, self.opening, self._undo_key)
@@ -88,12 +87,14 @@ class BrowseScreen(Screen[Choice]):
         Threads that read at the same time would double the time to the first frame.
         """
         self.search.field.focus()
-        self.search.here = self.list.view.here
+        self.split = self.opening.kept.split
+        self.watch(self.app, "kept", lambda kept: self.panes.apply(kept), init=False)
+        self.panes.begin()
         if self.opening.state.query:
             self.search.text = self.opening.state.query
             self.list.searching()
         if self.opening.notice:
-            self.notify(self.opening.notice, severity="warning", timeout=12, markup=False)
+            self.say(self.opening.notice)
         if self.list.begin():
             self.show_header()
             self.call_after_refresh(self._begin, self.list.load_all)
@@ -102,13 +103,20 @@ class BrowseScreen(Screen[Choice]):
 
     def _begin(self, load: Callable[[], None]) -> None:
         self._begun = True
-        self.reading.follow_if_moved(*self._marked())
+        self.reading.follow_if_moved(*self.panes.marked())
         load()
         self.access.watch(self)
 
+    @property
+    def panes(self) -> Panes:
+        """The three panes."""
+        return Panes(self.search, self.list, self.reading)
+
+    def _key(self, action_id: str) -> str:
+        return actions.key_for(action_id, self._keys)
+
     def _undo_key(self) -> str:
-        # Not a letter: it would be typed into the search field.
-        return actions.key_for("undo-now", self._keys)
+        return self._key("undo-now")  # a letter would be typed into the search field
 
     def on_store_changed(self, event: StoreChanged) -> None:
         event.stop()
@@ -118,16 +126,13 @@ class BrowseScreen(Screen[Choice]):
 
     def on_resize(self) -> None:
         self.show_header()
+        self.watch_split(self.split)
 
     # -- messages to the user --------------------------------------------------------------
 
-    def say(self, sentence: str, *, error: bool = False) -> None:
-        """Show a message; one that is not an error replaces earlier ones."""
-        if error:
-            self.notify(clean(sentence), severity="error", timeout=10, markup=False)
-            return
-        self.app.clear_notifications()
-        self.notify(clean(sentence), markup=False)
+    def say(self, sentence: str, *, error: bool = False, action: str = "") -> None:
+        """Show a message in the status line; a click on it runs an action."""
+        self.status.say(sentence, error=error, action=action)
 
     def on_notice(self, event: Notice) -> None:
         event.stop()
@@ -135,9 +140,10 @@ class BrowseScreen(Screen[Choice]):
 
     def on_changes_done(self, event: Changes.Done) -> None:
         event.stop()
+        hidden = event.archived if Hidden.ARCHIVED not in self.list.view.shown else ()
+        self.list.sessions.forget((*event.gone, *hidden))
         if event.text:
-            self.list.sessions.selected = {}
-            self.say(event.text)
+            self.say(event.text, action="screen.undo" if event.undoable else "")
         self.list.refresh_list()
         self.search.search_again()
         self._follow()
@@ -150,8 +156,11 @@ class BrowseScreen(Screen[Choice]):
     def show_header(self) -> None:
         """Update the header."""
         found = self.search.figures() if self.search.is_searching else None
-        key = actions.key_for("scope", self._keys)
-        header = replace(self.list.header(found), scope_key=key)
+        header = replace(
+            self.list.header(found),
+            scope_key=self._key("scope"),
+            hidden_key="" if self.search.field.has_focus else self._key("hidden"),
+        )
         self.header.update(browser_header.content(header, self.size.width))
 
     @on(SessionList.SelectionChanged)
@@ -188,6 +197,7 @@ class BrowseScreen(Screen[Choice]):
 
     def on_list_pane_shown(self, event: ListPane.Shown) -> None:
         event.stop()
+        self.panes.keep_focus(self.focused)
         self.show_header()
         if self.search.is_searching and event.text == self.search.text:
             self._follow()
@@ -195,7 +205,7 @@ class BrowseScreen(Screen[Choice]):
                 self._answer(event.text)
         elif not self.search.is_searching:
             if self._begun:
-                self.reading.follow_if_moved(*self._marked())
+                self.reading.follow_if_moved(*self.panes.marked())
             self._answer(self.search.text)
 
     def on_list_pane_loaded_first(self, event: ListPane.LoadedFirst) -> None:
@@ -210,18 +220,17 @@ class BrowseScreen(Screen[Choice]):
             self.search.load_more(event.view.cursor, event.view.count)
 
     def _follow(self) -> None:
-        self.reading.follow(*self._marked())
-
-    def _marked(self) -> tuple[Target | None, str, Hit | None]:
-        target = self.list.sessions.target()
-        found = self.search.found
-        hit = found.hit_of(target.root_id) if found is not None and target is not None else None
-        return target, self.search.text if self.search.is_searching else "", hit
+        self.reading.follow(*self.panes.marked())
 
     # -- actions on conversations ----------------------------------------------------------
 
     def _answer(self, text: str) -> None:
         self._pending.answer(text, wanted=self.app.screen is self)
+
+    @property
+    def holds_keys(self) -> bool:
+        """Whether an action waits for the results of what was typed before it."""
+        return self._pending.is_waiting
 
     def action_change(self, what: str) -> None:
         """Start a change once the list answers what was typed."""
@@ -243,44 +252,31 @@ class BrowseScreen(Screen[Choice]):
 
     def on_transcript_copied(self, event: Transcript.Copied) -> None:
         event.stop()
-        self.changes.copy(event.text, f"{len(event.text):,} characters")
+        self.changes.copy(event.text, event.what)
 
     # -- moving ----------------------------------------------------------------------------
 
-    def _go_pane(self, step: int) -> None:
-        stops: list[Widget] = [self.search.field, self.list.sessions, self.reading.page]
-        place = next((i for i, stop in enumerate(stops) if stop.has_focus), 0)
-        stop = stops[(place + step) % len(stops)]
-        if stop is self.list.sessions and not stop.display:
-            stop = stops[(place + 2 * step) % len(stops)]
-        stop.focus()
-
     def action_next_pane(self) -> None:
-        if not (self.search.field.has_focus and self.search.field.complete()):
-            self._go_pane(1)
+        """Go to the next pane; from a search, once the list shows what was typed."""
+        typing = self.search.field.has_focus
+        if typing and self.search.complete():
+            return
+        searching = typing and self.search.is_searching
+        go = partial(self.panes.go, 1)
+        if not (searching and self._pending.wait_for(self.search.text, go)):
+            go()
 
     def action_previous_pane(self) -> None:
-        self._go_pane(-1)
+        self.panes.go(-1)
 
     def action_search(self) -> None:
         self.search.field.focus()
 
     def action_list_up(self) -> None:
-        """Move up in the list; from the first row, go back in the search history."""
-        if self._moved_down():
-            self.list.sessions.action_cursor_up()
-        else:
-            self.search.go_in_history(1)
+        self.panes.up()
 
     def action_list_down(self) -> None:
-        """Move down in the list, or forward in the search history."""
-        if self.search.in_history and not self._moved_down():
-            self.search.go_in_history(-1)
-        else:
-            self.list.sessions.action_cursor_down()
-
-    def _moved_down(self) -> bool:
-        return self.list.sessions.cursor > self.list.sessions.nearest(0)
+        self.panes.down()
 
     def action_list_page(self, direction: int) -> None:
         self.list.sessions.move(direction * self.list.sessions.page())
@@ -291,17 +287,43 @@ class BrowseScreen(Screen[Choice]):
     def action_toggle_order(self) -> None:
         self.search.toggle_order()
 
+    def action_sort(self) -> None:
+        self.panes.sort()
+
+    def action_saved(self, number: int) -> None:
+        self.search.run_saved(number)
+
+    def action_split(self, percent: int) -> None:
+        """Make the list wider or narrower."""
+        self.split = max(LEAST_SPLIT, min(self.split + percent, MOST_SPLIT))
+        self.post_message(Keep(split=self.split))
+
+    def watch_split(self, percent: int) -> None:
+        self.list.styles.width = None if self.has_class("-single") else f"{percent}%"
+
+    def action_remove_field(self, start: int, end: int) -> None:
+        self.search.remove_text(start, end)
+
+    def action_hidden_kinds(self) -> None:
+        """Choose what to show of what is hidden."""
+        from hermes_tui.dialogs.hidden_kinds import HiddenDialog
+
+        def apply(kinds: frozenset[Hidden] | None) -> None:
+            if kinds is not None:
+                self.list.show_kinds(kinds)
+
+        self.app.push_screen(HiddenDialog(self.list.hidden, self.list.view.shown), apply)
+
     def action_show_tab(self, tab: str) -> None:
         self.reading.show_tab(tab)
+        self.post_message(Keep(page=tab))
 
     def action_next_tab(self) -> None:
         self.reading.next_tab()
+        self.post_message(Keep(page=self.reading.tab))
 
     def action_scope(self) -> None:
-        """Show and search this workspace only, or all."""
-        if self.list.toggle_scope():
-            self.search.here = self.list.view.here
-            self.search.search_again()
+        self.panes.toggle_scope()
 
     def action_everything(self) -> None:
         self.reading.toggle_everything()
@@ -309,68 +331,57 @@ class BrowseScreen(Screen[Choice]):
     def action_match(self, direction: int) -> None:
         self.reading.go_to_match(direction)
 
+    @on(Changes.SearchesChanged)
+    def _look_for_saved_searches(self) -> None:
+        self.search.prepare()
+
     @on(ReadingPane.TabChanged)
     @on(events.ScreenResume)
     def show_hints(self) -> None:
         """Update the key hints."""
-        self.status.show(hints(self.focused, self._keys))
+        self.status.show(hints(self.focused, self._keys, chooser=self.opening.chooser))
 
     def on_descendant_focus(self) -> None:
         self.set_class(self.reading.has_focus_within, "-pane")
         self.show_hints()
+        self.show_header()
 
     def namespace(self, scope: Scope) -> Widget:
         """Return the widget that the actions of a scope belong to."""
-        return self.list if scope is Scope.LIST else self
+        return {Scope.LIST: self.list, Scope.READING: self.reading}.get(scope, self)
 
     # -- back, resume, quit ----------------------------------------------------------------
 
     def action_back(self) -> None:
-        """Leave the pane, clear the selection or the search, or quit."""
-        sessions = self.list.sessions
-        if self.reading.has_focus_within:
-            sessions.focus()
-        elif sessions.selected:
-            self.list.action_select_all()
-        elif self.search.text:
-            self.search.text = ""
-            self.search.field.focus()
-        elif sessions.has_focus:
-            self.search.field.focus()
-        elif self.opening.chooser:
+        """Leave the pane, clear the selection or the search, or quit at the second time."""
+        if self.panes.leave_details():
+            return
+        if self.opening.chooser and self.search.text in ("", self.opening.state.query):
             self.dismiss(None)
-        else:
+        elif self.panes.leave_search():
+            return
+        elif isinstance(self.app, KeysInOrder) and self.app.is_asked_twice():
             self.app.exit()
+        else:
+            self.say(f"{self._key('back')} again quits.")
 
     def action_resume(self) -> None:
         if not self._pending.wait_for(self.search.text, self.action_resume):
             target = self.list.sessions.target()
             if target is not None:
-                self._resume(target.resumed_id)
+                self._resuming.resume(target.resumed_id, self.panes)
 
-    def _state(self) -> State:
-        return State(self.search.text, self.list.sessions.current_id(), self.reading.tab)
-
-    def _resume(self, session_id: str) -> None:
-        opening = self.opening
-        self.search.remember()
-        if opening.chooser:
-            self.dismiss(Choice(session_id, self._state()))
-        elif opening.print_id or opening.open_chat is None or opening.is_taken_over():
-            self.app.exit(Choice(session_id, self._state()))
+    def action_new_chat(self) -> None:
+        if refusal := self.opening.refuses_new():
+            self.say(refusal, error=True)
         else:
-            self.post_message(self.OpenChat(session_id, self._back_from_chat))
-
-    def _back_from_chat(self, choice: Choice | None) -> None:
-        if choice is not None and choice.state.query:
-            self.search.text = choice.state.query
-        self.list.refresh_list()
-        self._follow()
+            self._resuming.resume(None, self.panes)
 
     @on(Input.Submitted, "#query")
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self.action_resume()
+        if not self.search.take_completion():
+            self.action_resume()
 
     def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
         """Resume a conversation of the list, or go to a session of the lineage tree."""
@@ -380,17 +391,10 @@ class BrowseScreen(Screen[Choice]):
         elif isinstance(event.view, LineageTree):
             branch = event.view.branch(event.index)
             if branch is not None:
-                self._go_to(branch.session.id)
-
-    def _go_to(self, session_id: str) -> None:
-        if not self.list.sessions.go_to(session_id):
-            self.search.text = f"id:{session_id}"
-        self.list.sessions.focus()
+                self.panes.go_to(branch.session.id)
 
     def action_find(self) -> None:
-        from hermes_tui.dialogs.base import Ask
+        self.reading.open_find()
 
-        dialog = Ask("Find in this conversation", self.reading.find_text or "", "Find")
-        self.app.push_screen(
-            dialog, lambda text: self.reading.find(text or None) if text is not None else None
-        )
+    def action_zoom(self) -> None:
+        self.reading.action_zoom()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 from textual.suggester import Suggester
 
 from hermes_tui.actions import Scope, bindings
-from hermes_tui.browse.completion import completed
+from hermes_tui.browse.completion import Known, completed
 from hermes_tui.widgets.text_field import Field
 
-PLACEHOLDER = 'Type to search every message · source:telegram after:7d "exact words"'
-Known = Mapping[str, Sequence[str]]
-"""Values in the database, by field."""
+PLACEHOLDER = "Type to search every message"
 
 
 class _Completions(Suggester):

@@ -14,14 +14,19 @@ from textual.message import Message
 from textual.widgets import Input
 
 from hermes_store.errors import StoreError
-from hermes_store.records.listing import ListRow
+from hermes_store.records.marks import SavedSearch
 from hermes_store.records.safe_text import clean
-from hermes_store.records.search import Hit, Order, Request, SearchResult
-from hermes_store.records.workspace import short_name
+from hermes_store.records.search import Order, Request
 from hermes_store.store import Store
-from hermes_tui.browse.search_field import Known, SearchField
+from hermes_tui.browse.completion import Known, choices, typed_value, with_value
+from hermes_tui.browse.completion_list import CompletionList
+from hermes_tui.browse.found import Found
+from hermes_tui.browse.search_chips import chips
+from hermes_tui.browse.search_field import SearchField
 from hermes_tui.presentation import search_results
+from hermes_tui.presentation.fit_text import cell_width, plain
 from hermes_tui.store_access import Access, Answer, Failed, Stopped
+from hermes_tui.widgets.notice import Keep, Notice
 from hermes_tui.widgets.plain_text import PlainText
 
 PAGE = 24
@@ -30,37 +35,12 @@ SEARCH_AGAIN = 2.0
 """Seconds between two searches for the same text while the database changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A search and its results."""
-
-    text: str
-    result: SearchResult
-    rows: list[ListRow]
-    to_top: bool
-    """Whether the list should scroll to its top."""
-
-    def with_more(self, more: Found) -> Found:
-        """Return this page and the next one as one."""
-        result = replace(
-            more.result,
-            groups=(*self.result.groups, *more.result.groups),
-            messages=self.result.messages,
-        )
-        return replace(more, result=result, rows=[*self.rows, *more.rows])
-
-    def hit_of(self, root_id: str) -> Hit | None:
-        """Return the best match in a conversation."""
-        for group in self.result.groups:
-            if group.root_id == root_id and group.hits:
-                return group.hits[0]
-        return None
-
-
 class SearchPane(Vertical):
     """Searches while the user types."""
 
     field = query_one(SearchField)
+    completions = query_one(CompletionList)
+    chips = query_one("#chips", PlainText)
 
     @dataclass
     class Changed(Message):
@@ -84,37 +64,48 @@ class SearchPane(Vertical):
     class Results(Answer[Found]):
         """The results of a search, complete or not yet."""
 
-    class History(Answer[tuple[str, ...]]):
-        """The search history."""
+    class Earlier(Answer[tuple[tuple[str, ...], tuple[SavedSearch, ...], Known]]):
+        """Earlier searches, saved searches, and field values in the database."""
 
     class Words(Answer[None]):
         """The list of words is up to date."""
 
-    class Values(Answer[Known]):
-        """Field values in the database."""
-
-    def __init__(self, access: Access, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        access: Access,
+        clock: Callable[[], float],
+        key: Callable[[str], str],
+        order: str | None = None,
+    ) -> None:
+        """`key` returns the key of an action, for display; `order` was chosen last time."""
         super().__init__(id="search")
         self.access = access
+        self._key = key
+        self.saved: tuple[SavedSearch, ...] = ()
         self.found: Found | None = None
         self.here: str | None = None
         """The only workspace to search."""
+        self.workspace: str | None = None
+        """What the path of a workspace must contain to be searched."""
         self._clock = clock
-        self._order: Order | None = None
+        self._order = _order(order)
         self._before: Found | None = None
         """The pages before the one that is being read."""
         self._history: tuple[str, ...] = ()
         self._history_place = -1
         self._draft = ""
         self._searched_at = 0.0
-        self._values_asked = False
+        self._words_asked = False
         self._again_planned = False
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="search-line"):
+            yield PlainText("❯ ", id="prompt")
             yield SearchField()
+            yield PlainText("", id="chips")
             yield PlainText("", id="found")
         yield PlainText("", id="notes")
+        yield CompletionList()
 
     @property
     def text(self) -> str:
@@ -136,46 +127,82 @@ class SearchPane(Vertical):
             return "searching …"
         return search_results.figures(self.found.result).plain
 
-    def _say(self, figures: Content, remarks: Content | None) -> None:
+    def _say(self, figures: Content, status: Content) -> None:
         self.query_one("#found", PlainText).update(figures)
-        label = self.query_one("#notes", PlainText)
-        label.display = remarks is not None
-        label.update(remarks or "")
+        self.query_one("#notes", PlainText).update(status)
 
     def show_figures(self) -> None:
-        """Show the number of results and any remarks."""
-        if self.found is not None:
+        """Show the number of results, their order and any remarks; or the saved searches."""
+        if self.found is not None and self.is_searching:
             result = self.found.result
-            self._say(search_results.figures(result), search_results.remarks(result))
+            self._say(
+                search_results.figures(result), search_results.status(result, self._key("order"))
+            )
+        elif not self.is_searching:
+            key = self._key("saved-searches")
+            self._say(Content(""), search_results.tabs(self.saved, self.text, key))
 
     def prepare(self) -> None:
-        """Read the search history, then bring the list of words up to date.
+        """Read earlier and saved searches and known values, then update the list of words.
 
         One after the other, because each reading thread has a connection with its own memory.
         """
-        self.access.ask(self, self.History, lambda store, _: store.saved_searches.history())
+        self.access.ask(self, self.Earlier, lambda store, _: _earlier(store))
 
-    def on_search_pane_history(self, event: History) -> None:
+    def on_search_pane_earlier(self, event: Earlier) -> None:
         event.stop()
-        self._history = event.value
-        if not self.access.read_only:
+        self._history, self.saved, self.field.known = event.value
+        self.show_figures()
+        if not self.access.read_only and not self._words_asked:
+            self._words_asked = True
             self.access.ask(self, self.Words, _list_words)
-
-    def on_search_pane_values(self, event: Values) -> None:
-        event.stop()
-        self.field.known = event.value
 
     # -- searching -------------------------------------------------------------------------
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         self.post_message(self.Changed(self.text))
+        self.chips.update(chips(self.text))
+        self._offer()
         if self.is_searching:
             self.run(to_top=True)
             return
         self.access.cancel(self, self.Results.__qualname__)
         self.found = None
-        self._say(Content(""), None)
+        self.show_figures()
+
+    def _offer(self) -> None:
+        """Offer the values of a field at the end of the text."""
+        field = self.field
+        at_end = field.has_focus and field.cursor_position == len(self.text)
+        offered = choices(self.text, field.known) if at_end else []
+        typed = cell_width(typed_value(self.text))
+        self.completions.offer(offered, cell_width(self.text) - typed + 1)
+
+    def complete(self) -> bool:
+        """Take the current value, or complete a name; return whether there was anything to do."""
+        value = self.completions.current
+        if value is None:
+            return self.field.complete()
+        self.field.replace_text(with_value(self.text, value) + " ")
+        return True
+
+    def remove_text(self, start: int, end: int) -> None:
+        """Remove a part of the text, such as a field."""
+        rest = f"{self.text[:start].rstrip()} {self.text[end:].lstrip()}"
+        self.field.replace_text(rest.strip())
+
+    def take_completion(self) -> bool:
+        """Take the value that was chosen with the arrow keys; return whether there was one."""
+        return self.completions.moved and self.complete()
+
+    def run_saved(self, number: int) -> None:
+        """Run a saved search by its number; 0 shows all conversations."""
+        if number <= len(self.saved):
+            self.text = self.saved[number - 1].text if number else ""
+            return
+        key = self._key("saved-searches")
+        self.post_message(Notice(f"There is no saved search {number}. {key} saves one."))
 
     def run(
         self,
@@ -186,8 +213,9 @@ class SearchPane(Vertical):
         before: Found | None = None,
     ) -> None:
         """Search, canceling a search that is still running; with `before`, for the next page."""
-        text, wanted, now = self.text, order or self._order, self._clock()
-        here = self.here
+        text, now = self.text, self._clock()
+        wanted = order or (None if "sort:" in text.lower() else self._order)
+        here, workspace = self.here, self.workspace
         self._searched_at = time.monotonic()
         self._before = before
         after = before.result.next if before is not None else None
@@ -199,6 +227,7 @@ class SearchPane(Vertical):
                 limit=limit,
                 after=after,
                 here=here,
+                workspace=workspace,
                 grouped=True,
                 typing=True,
                 cancelled=stopped,
@@ -229,9 +258,6 @@ class SearchPane(Vertical):
         self.post_message(self.Shown(found))
         if found.result.partial:
             return
-        if not self._values_asked:
-            self._values_asked = True
-            self.access.ask(self, self.Values, lambda store, _: _values(store))
         if self._again_planned:
             self._again_planned = False
             self.search_later()
@@ -242,7 +268,7 @@ class SearchPane(Vertical):
         if event.question is not self.Results or event.stale:
             return
         self.found = None
-        self._say(Content(""), Content.styled(clean(str(event.error)), "$error"))
+        self._say(Content(""), Content.styled(plain(str(event.error)), "$error"))
         self.post_message(self.NotSearched(self.text, event.error))
 
     def search_later(self) -> None:
@@ -273,8 +299,16 @@ class SearchPane(Vertical):
         """Switch between newest and most relevant first."""
         shown = self.found.result.order if self.found is not None else Order.NEWEST
         self._order = Order.NEWEST if shown is Order.RELEVANCE else Order.RELEVANCE
+        self.post_message(Keep(search_order=self._order.value))
         if self.is_searching:
             self.run(to_top=True)
+
+    def use_order(self, name: str | None) -> None:
+        """Show results in the order that was chosen in the settings."""
+        if _order(name) is not self._order:
+            self._order = _order(name)
+            if self.is_searching:
+                self.run(to_top=True)
 
     def load_more(self, cursor: int, count: int) -> None:
         """Load more results when the cursor nears the last one."""
@@ -310,21 +344,21 @@ class SearchPane(Vertical):
             self.text = self._history[place] if place >= 0 else self._draft
 
 
+def _order(name: str | None) -> Order | None:
+    return next((each for each in Order if each.value == name), None)
+
+
 def _list_words(store: Store, stopped: Stopped) -> None:
     """Make the list of words; searches work meanwhile, parts of words by reading messages."""
     store.search.prepare(stopped=stopped)
 
 
-def _values(store: Store) -> Known:
-    models = dict.fromkeys(usage.model for usage in store.upkeep.usage_by_model())
-    tags = (name for name, _ in store.marks.tags())
-    workspaces = dict.fromkeys(short_name(each) for each in store.lists.workspaces())
-    return {
-        "workspace": tuple(filter(_can_be_typed, workspaces)),
-        "branch": tuple(filter(_can_be_typed, store.lists.branches())),
-        "model": tuple(filter(_can_be_typed, models)),
-        "tag": tuple(filter(_can_be_typed, tags)),
+def _earlier(store: Store) -> tuple[tuple[str, ...], tuple[SavedSearch, ...], Known]:
+    known = {
+        field: {value: number for value, number in values.items() if _can_be_typed(value)}
+        for field, values in store.search.values().items()
     }
+    return store.saved_searches.history(), store.saved_searches.list(), known
 
 
 def _can_be_typed(name: str | None) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from textual import events
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
-from hermes_store.records.listing import Entry, Heading, ListRow
-from hermes_store.records.search import Snippet, Spans
-from hermes_tui.presentation import lineage_lines, rows
+from hermes_store.records.listing import Entry, Heading, ListRow, Sort
+from hermes_store.records.search import Hit, Spans
+from hermes_tui.presentation import rows
 from hermes_tui.presentation.lineage_lines import Branch
 from hermes_tui.presentation.styled_line import Line
 from hermes_tui.widgets.lru_cache import Recent
@@ -55,6 +56,22 @@ class RowsWanted(Message):
     ids: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """How a list shows its rows."""
+
+    placed: bool = True
+    """Whether rows say in which workspace they took place, if any is known."""
+    by_day: bool = False
+    """Whether there is a heading for each day."""
+    counted: bool = True
+    """Whether headings say how many rows they have."""
+    sort: Sort = Sort.ACTIVITY
+    """By what it is sorted, so that the rows show it."""
+    density: str = "one"
+    """"one" line for each row, "two", or "table"."""
+
+
 class SessionList(VirtualList):
     """Conversations or search results, with sessions below those unfolded."""
 
@@ -69,12 +86,14 @@ class SessionList(VirtualList):
         self._items: Sequence[Item] = ()
         self._rows: Recent[str, ListRow] = Recent(4_000)
         self._below: dict[str, tuple[Branch, ...]] = {}
-        self._snippets: Mapping[str, Snippet] = {}
+        self._hits: Mapping[str, Hit] = {}
+        """The first match of each conversation that a search found."""
         self._spans: Spans | None = None
         self._asked: set[str] = set()
-        self.placed = True
-        """Whether rows say in which workspace they took place, if any is known."""
         self._any_place = False
+        self.looks = Looks()
+        self.moved = False
+        """Whether somebody has moved the cursor; until then it stays on the first row."""
 
     # -- content ---------------------------------------------------------------------------
 
@@ -82,18 +101,20 @@ class SessionList(VirtualList):
         self,
         entries: Sequence[Entry],
         read: Iterable[ListRow] = (),
-        snippets: Mapping[str, Snippet] | None = None,
+        hits: Mapping[str, Hit] | None = None,
         *,
         spans: Spans | None = None,
         to_top: bool = False,
     ) -> None:
         """Show other conversations; the cursor stays on its row, and the row where it is."""
+        self.moved = self.moved and not to_top
+        to_top = to_top or not self.moved
         marked = None if to_top else self.current_id()
         screen_row = self.cursor * self.item_height - round(self.scroll_y)
         self._entries = entries
-        self._snippets, self._spans = snippets or {}, spans
+        self._hits, self._spans = hits or {}, spans
         self._remember(read)
-        self.item_height = 2 if snippets is not None else 1
+        self.item_height = 2 if hits is not None or self.looks.density == "two" else 1
         self._lay_out()
         place = self._place_of(marked) if marked is not None else None
         if place is None:
@@ -184,8 +205,27 @@ class SessionList(VirtualList):
         """Move the cursor to a session; return whether it is in the list."""
         place = self._place_of(session_id)
         if place is not None:
+            self.moved = True
             self.cursor = place
         return place is not None
+
+    def move(self, items: int) -> None:
+        self.moved = True
+        super().move(items)
+
+    def leave_row(self) -> None:
+        """Move to the next row, or the one before the last, because this one is about to go."""
+        before = self.cursor
+        self.move(1)
+        if self.cursor == before:
+            self.move(-1)
+
+    def action_last(self) -> None:
+        self.moved = True
+        super().action_last()
+
+    def on_click(self, event: events.Click) -> None:
+        self.moved = True
 
     # -- selecting and unfolding -----------------------------------------------------------
 
@@ -212,6 +252,15 @@ class SessionList(VirtualList):
     def chosen(self, target: Target) -> list[str]:
         """Return the conversations to act on: the selected ones, or the target."""
         return [*self.selected] or [target.root_id]
+
+    def forget(self, gone: Iterable[str]) -> None:
+        """Drop what is gone from the selection, and from below conversations."""
+        ids = set(gone)
+        self.selected = {root: None for root in self.selected if root not in ids}
+        if ids and self._below:
+            for root, below in self._below.items():
+                self._below[root] = tuple(each for each in below if each.session.id not in ids)
+            self._lay_out()
 
     def is_unfolded(self, root_id: str) -> bool:
         """Return whether the sessions below a conversation are shown."""
@@ -254,21 +303,31 @@ class SessionList(VirtualList):
     def item_line(self, index: int, line: int, width: int) -> Line:
         item = self._items[index]
         if isinstance(item, Heading):
-            return rows.heading_line(item, width)
+            # In a list of two lines each, a heading has a blank line above it.
+            last = line == self.item_height - 1
+            return rows.heading_line(item, width, counted=self.looks.counted) if last else []
+        state = rows.RowState(
+            self.now,
+            spans=self._spans,
+            placed=self.looks.placed and self._any_place,
+            by_day=self.looks.by_day,
+            table=self.looks.density == "table",
+            sort=self.looks.sort,
+        )
         if isinstance(item, Below):
-            if line:
-                return []
-            return lineage_lines.branch_line(item.branch, width, self.now, indent="     ")
+            return [] if line else rows.part_line(item.branch, width, state)
         row = self._rows.get(item)
         if row is None:
             return rows.placeholder_line(width) if not line else []
+        if line and self._spans is None:
+            return rows.last_line(row, width)
+        hit = self._hits.get(item)
         if line:
-            return rows.snippet_line(self._snippets.get(item), row.preview, width)
-        state = rows.RowState(
-            self.now,
+            return rows.snippet_line(hit.snippet if hit else None, row.preview, width)
+        state = state._replace(
+            by_day=state.by_day and not row.pinned,
             selected=item in self.selected,
             unfolded=item in self._below,
-            spans=self._spans,
-            placed=self.placed and self._any_place,
+            matched=hit.timestamp if hit is not None else None,
         )
         return rows.session_line(row, width, state)

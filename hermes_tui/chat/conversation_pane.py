@@ -12,14 +12,13 @@ from textual.getters import query_one
 from textual.message import Message as TextualMessage
 from textual.timer import Timer
 
-from hermes_store.records.message import Message
+from hermes_store.records.message import SUMMARY_MARKS, Message
 from hermes_store.records.recap import Recap
-from hermes_store.records.session import Session
 from hermes_store.records.transcript import Outline
 from hermes_store.store import Store
 from hermes_tui.chat.streamed_reply import Delta
+from hermes_tui.opening.start_options import Opening
 from hermes_tui.presentation import session_details
-from hermes_tui.start_options import Opening
 from hermes_tui.store_access import Access, Answer, Failed, Stopped
 from hermes_tui.transcript.view import Transcript
 from hermes_tui.widgets.notice import Notice
@@ -27,9 +26,24 @@ from hermes_tui.widgets.plain_text import PlainText
 
 FRAMES = 1 / 12
 """Seconds between redraws of a growing answer."""
+RECALLED = 60
+"""The last messages among which those of the user can be recalled."""
+CHARACTERS_PER_TOKEN = 4
+"""A rough mean, for servers that send many tokens in one piece."""
 
 Page = tuple[Outline, list[Message]]
 """A conversation, and the messages at its end that are not on screen yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What is shown of a session when it is opened."""
+
+    recap: Recap
+    page: Page
+    said: list[str]
+    """The last messages of the user, oldest first."""
+    shows_recap: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +64,8 @@ class Heard:
         self._lock = threading.Lock()
         self._text = self._reasoning = self._note = ""
         self._changed = self._stored = False
+        self._pieces = self._counted = self._before = 0
+        self._exact = True
         self.session_id: str | None = None
         """The session that was written to; None until then."""
 
@@ -58,11 +74,28 @@ class Heard:
         with self._lock:
             self._text += delta.text
             self._reasoning += delta.reasoning
+            self._pieces += 1
+            self._counted = delta.tokens
             self._changed = True
+
+    def tokens(self) -> tuple[int, bool]:
+        """Return how many tokens have arrived, and whether the server counted all of them."""
+        with self._lock:
+            return self._before + self._now(), self._is_exact()
+
+    def _is_exact(self) -> bool:
+        return self._exact and bool(self._counted or not self._pieces)
+
+    def _now(self) -> int:
+        said = len(self._text) + len(self._reasoning)
+        return self._counted or max(self._pieces, said // CHARACTERS_PER_TOKEN)
 
     def saved(self, session_id: str) -> None:
         """Drop the draft, because the database has it now."""
         with self._lock:
+            self._before += self._now()
+            self._exact = self._is_exact()
+            self._pieces = self._counted = 0
             self._text = self._reasoning = ""
             self._stored = self._changed = True
             self.session_id = session_id
@@ -93,9 +126,14 @@ class ConversationPane(Vertical):
     class Opened(TextualMessage):
         """A session is on screen."""
 
-        session: Session
         said: list[str]
         """The messages of the user, oldest first."""
+
+    @dataclass
+    class Stored(TextualMessage):
+        """A message of the current turn was written to the database."""
+
+        session_id: str
 
     @dataclass
     class Remark(TextualMessage):
@@ -103,8 +141,8 @@ class ConversationPane(Vertical):
 
         text: str
 
-    class SessionRead(Answer[tuple[Session, Recap, Page, bool]]):
-        """A session, its recap, its last page, and whether to show the recap."""
+    class SessionRead(Answer[Beginning]):
+        """A session was read."""
 
     class MessagesRead(Answer[list[Message]]):
         """Messages that scrolled into view."""
@@ -141,13 +179,12 @@ class ConversationPane(Vertical):
             return
         limits = self._limits
 
-        def read(store: Store, stopped: Stopped) -> tuple[Session, Recap, Page, bool]:
-            return (
-                store.sessions.get(session_id),
-                store.transcripts.quick_recap(session_id, limits),
-                store.transcripts.page_end(session_id),
-                recap,
-            )
+        def read(store: Store, stopped: Stopped) -> Beginning:
+            page = _page_end(store, session_id)
+            last = store.messages.by_id(page[0].message_ids[-RECALLED:])
+            said = [each.text for each in last if _is_typed(each)]
+            known = store.transcripts.quick_recap(session_id, limits)
+            return Beginning(known, page, said, recap)
 
         self.access.ask(self, self.SessionRead, read)
 
@@ -155,14 +192,13 @@ class ConversationPane(Vertical):
         event.stop()
         if event.stale:
             return
-        session, said, page, recap = event.value
-        self.query_one("#chat-recap-text", PlainText).update(session_details.recap(said))
-        self.recap_box.display = recap and bool(said.entries)
+        found = event.value
+        self.query_one("#chat-recap-text", PlainText).update(session_details.recap(found.recap))
+        self.recap_box.display = found.shows_recap and bool(found.recap.entries)
         self.transcript.display = not self.recap_box.display
-        self._show_page(page)
+        self._show_page(found.page)
         self.recap_box.scroll_end(animate=False)
-        texts = [entry.text for entry in said.entries if entry.role == "user"]
-        self.post_message(self.Opened(session, texts))
+        self.post_message(self.Opened(found.said))
 
     def _show_page(self, page: Page) -> None:
         self.transcript.show(*page, matches=array("q"), spans=None, focus=None)
@@ -197,6 +233,12 @@ class ConversationPane(Vertical):
         else:
             self.transcript.action_page_down()
 
+    @property
+    def root_id(self) -> str | None:
+        """The first session of the conversation; None if it has not started."""
+        outline = self.transcript.outline
+        return outline.root_id if outline is not None else self._session_id
+
     # -- an answer -------------------------------------------------------------------------
 
     def listen(self) -> Heard:
@@ -214,7 +256,7 @@ class ConversationPane(Vertical):
         if draft is None:
             return
         if draft.text or draft.reasoning:
-            self.post_message(self.Remark("" if draft.text else "thinking …"))
+            self.post_message(self.Remark("" if draft.text else "thinking"))
         elif draft.note:
             self.post_message(self.Remark(draft.note))
 
@@ -223,7 +265,8 @@ class ConversationPane(Vertical):
         if draft is None:
             return None
         self._session_id = self._heard.session_id or self._session_id
-        if draft.stored:
+        if draft.stored and self._session_id is not None:
+            self.post_message(self.Stored(self._session_id))
             self._grow()
         self._draft = None
         if draft.text or draft.reasoning:
@@ -252,7 +295,7 @@ class ConversationPane(Vertical):
             self.access.ask(
                 self,
                 self.Grown,
-                lambda store, _: store.transcripts.page_end(session_id, known),
+                lambda store, _: _page_end(store, session_id, known),
             )
 
     def on_conversation_pane_grown(self, event: Grown) -> None:
@@ -267,3 +310,15 @@ class ConversationPane(Vertical):
             self.transcript.grow(*event.value)
         if self._draft is not None:
             self.transcript.show_draft(self._draft)
+
+
+def _page_end(store: Store, session_id: str, known: Outline | None = None) -> Page:
+    from hermes_tui.presentation import markdown
+
+    markdown.prepare()  # here, because this is not the thread of the screen
+    return store.transcripts.page_end(session_id, known)
+
+
+def _is_typed(message: Message) -> bool:
+    text = message.text
+    return message.role == "user" and bool(text.strip()) and not text.startswith(SUMMARY_MARKS)

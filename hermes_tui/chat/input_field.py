@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from hermes_store.records.safe_text import clean_in_place
+from hermes_tui.chat.slash_menu import SlashMenu
 
 
 class Prompt(TextArea):
@@ -24,6 +25,8 @@ class Prompt(TextArea):
     | Shift+Enter, Ctrl+J, Alt+Enter | new line |
     | Up, Down | earlier messages, at the first and last line |
     | Tab | complete a command |
+
+    While the menu of commands is open, Up and Down move in it, and Enter completes too.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -40,15 +43,11 @@ class Prompt(TextArea):
 
         text: str
 
-    @dataclass
-    class Completed(Message):
-        """The user asked to complete a command."""
-
-        text: str
-
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, menu: SlashMenu, *, id: str | None = None) -> None:
         super().__init__(id=id, soft_wrap=True, show_line_numbers=False, compact=True)
+        self._menu = menu
         self._said: list[str] = []
+        self._unsent: list[str] = []
         self._place = 0
         self._draft = ""
 
@@ -65,8 +64,8 @@ class Prompt(TextArea):
         return line
 
     def remember(self, texts: Sequence[str]) -> None:
-        """Set the messages that Up recalls, oldest first."""
-        self._said = list(texts)
+        """Set the messages that Up recalls, oldest first; what was not sent stays the newest."""
+        self._said = [*texts, *self._unsent]
         self._place = len(self._said)
 
     def replace_text(self, text: str) -> None:
@@ -74,7 +73,39 @@ class Prompt(TextArea):
         self.text = text
         self.move_cursor(self.document.end)
 
+    def put_before(self, text: str) -> None:
+        """Put a text before what was typed since."""
+        self.replace_text(f"{text}\n{self.text}" if self.text.strip() else text)
+
+    def clear_to_history(self) -> str:
+        """Clear the field; undo and Up bring the text back. Return the text."""
+        text = self.text
+        self.remember_unsent(text)
+        self.history.checkpoint()
+        self.clear()
+        return text
+
+    def remember_unsent(self, text: str) -> None:
+        """Add a text to those that Up recalls."""
+        self._unsent.append(text)
+        self._said.append(text)
+        self._place = len(self._said)
+
+    def menu(self) -> SlashMenu:
+        """Return the menu for what is in the field now, even if that is not drawn yet."""
+        self._menu.offer(self.text)
+        return self._menu
+
+    def recall(self, text: str) -> None:
+        """Put a text back into the field; a command among them does not open the menu."""
+        self.replace_text(text)
+        self.menu().close()
+
     def action_submit(self) -> None:
+        completed = self.menu().completed(unless_whole=True)
+        if completed is not None:
+            self.replace_text(completed)
+            return
         text = self.text.strip()
         if text:
             self._said.append(text)
@@ -87,22 +118,28 @@ class Prompt(TextArea):
 
     def action_earlier(self) -> None:
         """Go up a line; from the first one, recall an earlier message."""
+        if self.menu().move(-1):
+            return
         if self.cursor_location[0] > 0:
             self.action_cursor_up()
         elif self._place > 0:
             if self._place == len(self._said):
                 self._draft = self.text
             self._place -= 1
-            self.replace_text(self._said[self._place])
+            self.recall(self._said[self._place])
 
     def action_later(self) -> None:
         """Go down a line; from the last one, recall a later message."""
+        if self.menu().move(1):
+            return
         if self.cursor_location[0] < self.document.line_count - 1:
             self.action_cursor_down()
         elif self._place < len(self._said):
             self._place += 1
             later = self._said[self._place] if self._place < len(self._said) else self._draft
-            self.replace_text(later)
+            self.recall(later)
 
     def action_complete(self) -> None:
-        self.post_message(self.Completed(self.text))
+        completed = self.menu().completed()
+        if completed is not None:
+            self.replace_text(completed)

@@ -13,6 +13,7 @@ from hermes_store.records.session import Session
 from hermes_store.store import Store
 from hermes_tui.chat.conversation_queue import ConversationQueue
 from hermes_tui.chat.turn_loop import Conversation
+from hermes_tui.opening.start_options import Opening
 from hermes_tui.presentation.export_target import refuse_own_file, suggested_name, typed_path
 from hermes_tui.presentation.numbers import plural
 from hermes_tui.store_access import Access, Answer, Failed, Stopped
@@ -61,9 +62,10 @@ class Commands(Widget):
     class Found(Answer[Session]):
         """The session that the user named."""
 
-    def __init__(self, access: Access, queue: ConversationQueue) -> None:
+    def __init__(self, access: Access, opening: Opening, queue: ConversationQueue) -> None:
         super().__init__()
         self.access = access
+        self._find = opening.find_session
         self._queue = queue
 
     def on_failed(self, event: Failed) -> None:
@@ -90,7 +92,7 @@ class Commands(Widget):
 
     def compress(self) -> None:
         """Continue in a session that starts with a summary."""
-        self._continue(lambda talk: talk.compress(), "Compressed. You are now in a continuation.")
+        self._continue(lambda talk: talk.compress(), "Conversation compressed.")
 
     def branch(self, name: str) -> None:
         """Continue in a copy of the session."""
@@ -114,7 +116,8 @@ class Commands(Widget):
 
     def resume(self, name: str) -> None:
         """Find the session that the user names, and continue it."""
-        self.access.ask(self, self.Found, lambda store, _: store.sessions.find_to_resume(name))
+        find = self._find
+        self.access.ask(self, self.Found, lambda store, _: find(store, name))
 
     def on_commands_found(self, event: Found) -> None:
         event.stop()
@@ -149,4 +152,4 @@ def _queued(talk: Conversation, name: str) -> str:
     """Set or show the title of a session that has not started."""
     if not name:
         return _named(talk.title())
-    return f"The title will be “{talk.set_title(name)}” once the session starts."
+    return f"The title will be “{talk.set_title(name)}” once the conversation starts."

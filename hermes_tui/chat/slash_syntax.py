@@ -26,21 +26,22 @@ class Command:
 COMMANDS = (
     Command("title", "[name]", "show or set the title"),
     Command("compress", "", "replace older messages with a summary"),
-    Command("resume", "[name]", "resume another session"),
+    Command("resume", "[name]", "resume another conversation, by title, id or number"),
     Command("sessions", "", "open the browser"),
     Command("search", "words", "search all conversations in the browser"),
-    Command("new", "", "start a new session"),
-    Command("branch", "[name]", "continue in a copy; this session stays unchanged"),
+    Command("new", "", "start a new conversation"),
+    Command("branch", "[name]", "continue in a copy; this conversation stays unchanged"),
     Command("undo", "", "undo your last message and its answer"),
     Command("retry", "", "ask for a new answer to your last message"),
-    Command("export", "[file]", "export this session to a file"),
+    Command("export", "[file]", "export this conversation to a file"),
     Command("help", "", "show commands and keys"),
     Command("quit", "", "quit Hermes"),
 )
 BY_NAME = {command.name: command for command in COMMANDS}
 KEYS = (
-    "Enter sends, Shift+Enter or Ctrl+J starts a new line, Up recalls earlier messages, Esc "
-    "stops an answer or leaves, PgUp and PgDn scroll, Ctrl+T shows the recap."
+    "Enter sends, Shift+Enter or Ctrl+J starts a new line, Up recalls earlier messages. Esc "
+    "stops an answer or leaves, and keeps what you typed; Ctrl+C also clears the field first. "
+    "PgUp and PgDn scroll, Ctrl+T shows the recap."
 )
 ALIASES = {"exit": "quit", "q": "quit", "compact": "compress", "history": "sessions", "?": "help"}
 
@@ -79,7 +80,23 @@ def matching(text: str) -> list[Command]:
     return [command for command in COMMANDS if command.name.startswith(text[1:].lower())]
 
 
+def is_whole(text: str) -> bool:
+    """Return whether a text is the whole name of a command."""
+    name = text.removeprefix("/").lower()
+    return name in BY_NAME or name in ALIASES
+
+
+def completion(command: Command) -> str:
+    """Return the text for the field, ready for an argument if there is one."""
+    return f"/{command.name} " if command.takes else f"/{command.name}"
+
+
+def worth_keeping(text: str) -> str:
+    """Return a text as a draft: nothing of blanks or of the beginning of a command."""
+    return text if text.strip() and not matching(text) else ""
+
+
 def help_text() -> str:
     """Return the commands and keys, for /help."""
-    lines = [command.usage.ljust(20) + command.about for command in COMMANDS]
-    return "\n".join([*lines, "", KEYS])
+    lines = [command.usage.ljust(17) + command.about for command in COMMANDS]
+    return "\n".join([KEYS, "", *lines])

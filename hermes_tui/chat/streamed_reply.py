@@ -35,6 +35,8 @@ class Delta:
 
     text: str
     reasoning: str
+    tokens: int = 0
+    """The tokens of the answer so far, from a server that counts along."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,9 @@ class Assembly:
         said = getattr(choice, "delta", None)
         for fragment in _list(getattr(said, "tool_calls", None)):
             self._add_call(fragment)
-        delta = Delta(_text(getattr(said, "content", None)), reasoning_of(said))
+        delta = Delta(
+            _text(getattr(said, "content", None)), reasoning_of(said), self._usage.output_tokens
+        )
         if not delta.text and not delta.reasoning:
             return None
         self._text.append(delta.text)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hermes_store.config.settings import Config
@@ -17,9 +16,8 @@ from hermes_store.errors import InvalidInput
 from hermes_store.hermes_state import session_search
 from hermes_store.records.message_content import readable
 from hermes_store.records.session import Session
-from hermes_store.records.workspace import Place
 from hermes_store.sessions.session_rows import new_session_id
-from hermes_store.sessions.workspaces import place_of
+from hermes_store.sessions.workspaces import place_here
 from hermes_store.store import Store
 from hermes_tui.chat.errors import ChatError
 from hermes_tui.chat.provider import Provider
@@ -88,6 +86,11 @@ class Conversation:
         self.on_title: Callable[[str], None] = lambda _: None
         """Called from another thread when a title is found."""
 
+    def prepare(self) -> str:
+        """Load the model's client, which takes a second; return the name of the model."""
+        self.provider.prepare()
+        return self.provider.endpoint.model
+
     # -- sending ---------------------------------------------------------------------------
 
     def say(self, text: str, listener: Listener, stopped: Stopped) -> Turn:
@@ -147,7 +150,7 @@ class Conversation:
                 SOURCE,
                 model=self.provider.endpoint.model,
                 system_prompt=PROMPT,
-                place=_place(),
+                place=place_here(),
             )
             self.session_id = session_id
         elif not self._spoken:
@@ -383,11 +386,3 @@ def paired(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         if asked or message.get("content"):
             kept += [message, *(answers[each] for each in asked)]
     return kept
-
-
-def _place() -> Place | None:
-    """Return where this chat takes place; None if the folder is gone."""
-    try:
-        return place_of(Path.cwd())
-    except OSError:
-        return None

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hermes_store.errors import InvalidInput
 from hermes_tui.cli import prune
-from hermes_tui.cli.common import filter_options, mark_options
+from hermes_tui.cli.common import filter_options, mark_options, source_option
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import confirm
 from hermes_tui.presentation.numbers import plural
@@ -41,30 +41,32 @@ def run(options: argparse.Namespace, context: Context) -> int:
             "Say what to archive: conversations by name, or a condition such as --older-than 60d."
         )
     with context.store() as store:
-        plan = store.upkeep.plan_prune(replace(wanted, include_pinned=True), context.now)
+        source = source_option.chosen(store, wanted.source)
+        wanted = replace(wanted, source=source, include_pinned=True)
+        plan = store.upkeep.plan_prune(wanted, context.now)
+        names = prune.names_in(store, plan, context.now)
     printer = context.printer
     ids = [row.root_id for row in plan.rows]
     if options.dry_run or not ids:
         if printer.as_json:
             printer.data("archive", dry_run=options.dry_run, archived=0, sessions=ids)
         elif ids:
-            prune.show_plan(context, plan)
+            prune.show_plan(context, plan, names)
             printer.line(f"Would archive {plural(len(ids), 'conversation')}. Nothing was changed.")
         else:
             printer.line("Nothing to archive.")
         return 0
     if not options.yes:
-        prune.show_plan(context, plan)
+        prune.show_plan(context, plan, names)
         if not confirm(f"Archive {plural(len(ids), 'conversation')}?"):
             printer.line("Cancelled.")
             return 1
     with context.store(read_only=False) as store:
-        for session_id in ids:
-            store.marks.archive(session_id)
+        store.marks.archive(*ids)
     if printer.as_json:
         printer.data("archive", dry_run=False, archived=len(ids), sessions=ids)
     else:
-        printer.line(
+        printer.say(
             f"Archived {plural(len(ids), 'conversation')}. 'hermes sessions unarchive' shows one "
             "again."
         )

@@ -28,7 +28,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
         if printer.as_json:
             printer.data("auto-prune", on=False, skipped=True, pruned=0, purged=0, vacuumed=False)
         else:
-            printer.line("Automatic pruning is off. Turn it on with sessions.auto_prune: true.")
+            printer.say("Automatic pruning is off. Turn it on with sessions.auto_prune: true.")
         return 0
     with context.store(read_only=False) as store:
         before = store.upkeep.last_auto_prune()
@@ -46,10 +46,10 @@ def run(options: argparse.Namespace, context: Context) -> int:
         )
     elif report.skipped:
         when = "recently" if before is None else local_time(before)
-        printer.line(f"Not due yet: the last run was {when}.")
+        printer.say(f"Not due yet: the last run was {when}.")
     else:
         back = " Restore with 'hermes sessions restore --last'." if report.pruned else ""
-        printer.line(f"Moved {plural(report.pruned, 'session')} to trash.{back}")
+        printer.say(f"Moved {plural(report.pruned, 'session')} to trash.{back}")
         if report.purged:
-            printer.line(f"Permanently deleted {plural(report.purged, 'session')} from the trash.")
+            printer.say(f"Permanently deleted {plural(report.purged, 'session')} from the trash.")
     return 0

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING
 from hermes_store.config.settings import Config
 from hermes_store.errors import InvalidInput
 from hermes_tui.cli.common import context as surroundings
-from hermes_tui.cli.common import hermes_agent
+from hermes_tui.cli.common import farewell, hermes_agent
+from hermes_tui.cli.common.arguments import Parser
 from hermes_tui.cli.common.builtin_chat import conversation_maker, demo_maker, uses_builtin
 from hermes_tui.cli.common.context import Context
-from hermes_tui.cli.common.output import Parser, complain
+from hermes_tui.cli.common.output import complain
 from hermes_tui.presentation.fit_text import plain
 
 if TYPE_CHECKING:
     from hermes_tui.chat.streamed_reply import Delta
     from hermes_tui.chat.turn_loop import Conversation
 
-DEMO_SESSIONS = 40
 TITLE_SECONDS = 5.0
 """How long a piped chat waits for a title after the answer."""
 
@@ -51,7 +51,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Open a new chat, or hand over to the agent."""
-    parser = Parser(prog="hermes chat", formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser("hermes chat")
     describe(parser)
     own, rest = parser.parse_known_args(list(arguments))
     context = surroundings.from_options(own)
@@ -104,13 +104,13 @@ def _surroundings(
     if not options.demo:
         yield context, conversation_maker(context.database, config)
         return
-    from hermes_tui.demo.sample_sessions import create
+    from hermes_tui.demo.sample import create
 
     with tempfile.TemporaryDirectory(prefix="hermes-demo-") as folder:
         path = Path(folder) / "state.db"
-        create(path, DEMO_SESSIONS, now=context.now)
-        with demo_maker(path, config, options.model) as maker:
-            yield replace(context, home=Path(folder), database=path), maker
+        create(path, context.now)
+        place = replace(context, home=Path(folder), database=path)
+        yield place, demo_maker(path, config, options.model)
 
 
 def _screen(
@@ -122,7 +122,7 @@ def _screen(
     demo: bool = False,
 ) -> int:
     from hermes_tui.cli.common import open_screen
-    from hermes_tui.start_options import State
+    from hermes_tui.opening.start_options import State
 
     options = argparse.Namespace(
         source=None,
@@ -140,18 +140,9 @@ def _screen(
         state=State(session_id=session_id),
     )
     choice, code = open_screen.show(wanted, config)
-    if choice is not None and choice.left and not demo:
-        _farewell(context, choice.session_id)
+    if choice is not None and not demo:
+        farewell.say(context, choice)
     return code
-
-
-def _farewell(context: Context, session_id: str) -> None:
-    with context.store() as store:
-        title = store.sessions.get(session_id).title
-    named = f" “{plain(title)}”" if title else ""
-    context.printer.line(f"Session {session_id}{named}")
-    context.printer.line(f"Resume with: hermes -r {session_id}")
-    context.printer.flush()
 
 
 class _Printing:

@@ -36,12 +36,13 @@ _KIND_OF = {
     "resume": "sessions",
     "source": "sources",
     "tags": "tags",
+    "tag": "tags",
     "workspace": "workspaces",
     "branch": "branches",
     "profile": "profiles",
 }
 """The kind of values to offer for an argument, by its name."""
-_SEARCHING = ("browse", "search")
+_SEARCHING = ("browse", "list", "search")
 """The verbs whose `query` is a search; elsewhere it is a question to a model."""
 
 

@@ -7,9 +7,9 @@ import difflib
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from hermes_store.config.paths import CONFIG_NAME
 from hermes_store.config.settings import (
     AGENT_KEYS,
-    FILE_NAME,
     Config,
     key_of,
     known_keys,
@@ -35,7 +35,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
-    path = context.home / FILE_NAME
+    path = context.home / CONFIG_NAME
     printer = context.printer
     if options.what == "path":
         printer.data("config", path=str(path)) if printer.as_json else printer.line(str(path))

@@ -43,7 +43,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
         first = next(iter(found))
         title = store.sessions.get(first).title
         if not options.yes and not _agreed(options, first, title, len(found), ids, messages):
-            context.printer.line("Cancelled.")
+            context.printer.say("Cancelled.")
             return 1
         with ProgressLine() as progress:
             gone = store.trash.delete(
@@ -63,10 +63,10 @@ def run(options: argparse.Namespace, context: Context) -> int:
         )
         return 0
     for session_id in found:
-        context.printer.line(f"Deleted session '{session_id}'.")
+        context.printer.say(f"Deleted session '{session_id}'.")
     back = "" if options.permanently else " Restore with 'hermes sessions restore --last'."
     said = f"{plural(len(gone.session_ids), 'session')}, {plural(gone.messages, 'message')}"
-    context.printer.line(f"{said}.{back}")
+    context.printer.say(f"{said}.{back}")
     if gone.left is not None:
         complain(gone.left)
     return 0

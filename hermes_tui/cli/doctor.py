@@ -12,6 +12,8 @@ from hermes_store.upkeep.repair import repair
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import strong
 
+INDENT = 16
+"""Columns before an explanation."""
 _SIGNS = {Health.GOOD: "✓", Health.NOTE: "•", Health.BAD: "✗"}
 
 
@@ -54,7 +56,7 @@ def _listed(findings: Sequence[Finding]) -> list[dict[str, str]]:
 def _show(context: Context, findings: Sequence[Finding]) -> None:
     context.printer.line(strong(str(context.database)))
     for finding in findings:
-        context.printer.line(_line(finding))
+        context.printer.say(_line(finding), indent=" " * INDENT)
 
 
 def _health(findings: Sequence[Finding]) -> int:
@@ -81,16 +83,16 @@ def _repair(context: Context) -> int:
         )
         return code
     for sentence in (*done.steps, *done.lost):
-        printer.line(sentence)
+        printer.say(sentence)
     if done.original is not None:
-        printer.line(f"The database as it was is kept as {done.original}.")
+        printer.say(f"The database as it was is kept as {done.original}.")
     if done.beside is not None:
-        printer.line(
+        printer.say(
             f"Another program is using the database, so it was not replaced; the repaired copy is "
             f"{done.beside}. Close that program and run this again."
         )
         return code
     if not done.steps:
-        printer.line("There was nothing to repair, so nothing was changed.")
+        printer.say("There was nothing to repair, so nothing was changed.")
     _show(context, findings)
     return code

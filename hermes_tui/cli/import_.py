@@ -60,4 +60,4 @@ def _print(context: Context, report: ImportReport) -> None:
         f"{report.count(outcome):,} {outcome.value}" for outcome in Outcome if report.count(outcome)
     ]
     said = ", ".join(counts) or "none in the file"
-    context.printer.line(f"Sessions: {said}. {plural(report.messages, 'message')} written.")
+    context.printer.say(f"Sessions: {said}. {plural(report.messages, 'message')} written.")

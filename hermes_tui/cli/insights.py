@@ -8,20 +8,23 @@ from dataclasses import asdict
 
 from hermes_store.errors import DatabaseMissing
 from hermes_store.records.sources import describe as source_names
-from hermes_store.records.sources import known_name
 from hermes_store.records.statistics import WEEKDAYS, Insights
+from hermes_tui.cli.common import source_option
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.number_options import check_number
-from hermes_tui.cli.common.output import dim, strong
+from hermes_tui.cli.common.output import dim, strong, width
 from hermes_tui.presentation.charts import bar, sparkline
 from hermes_tui.presentation.fit_text import fit, plain
-from hermes_tui.presentation.numbers import plural
-from hermes_tui.presentation.times import duration
+from hermes_tui.presentation.numbers import money, plural, short_number
+from hermes_tui.presentation.times import active_time
+
+WIDE = 90
+"""From this width on, a terminal has room for the bars of models."""
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--days", type=int, default=30, help="days to cover (default: 30)")
-    parser.add_argument("--source", help="count only this source, such as telegram")
+    source_option.add(parser, "count")
     parser.epilog = "examples:\n  hermes insights --days 7\n  hermes insights --source telegram"
 
 
@@ -29,9 +32,8 @@ def run(options: argparse.Namespace, context: Context) -> int:
     check_number("--days", options.days, least=1)
     try:
         with context.store() as store:
-            found = store.upkeep.insights(
-                days=options.days, source=known_name(options.source), now=context.now
-            )
+            source = source_option.chosen(store, options.source)
+            found = store.upkeep.insights(days=options.days, source=source, now=context.now)
     except DatabaseMissing as error:
         if context.printer.as_json:
             context.printer.data("insights", sessions=0)
@@ -51,16 +53,16 @@ def run(options: argparse.Namespace, context: Context) -> int:
 
 
 def _print(context: Context, found: Insights) -> None:
-    line = context.printer.line
+    line, say = context.printer.line, context.printer.say
     source = f", {source_names(found.source).label}" if found.source else ""
     line(strong(f"Last {plural(found.days, 'day')}{source}"))
-    line(f"  sessions {found.sessions:,} · messages {found.messages:,} "
+    say(f"  sessions {found.sessions:,} · messages {found.messages:,} "
          f"({found.user_messages:,} yours) · tool calls {found.tool_calls:,}")  # fmt: skip
-    line(f"  tokens {found.total_tokens:,} ({found.input_tokens:,} in, {found.output_tokens:,} "
-         f"out, {found.cache_tokens:,} cached) · cost ${found.cost_usd:,.2f}")  # fmt: skip
-    line(f"  active days {found.active_days} · longest streak {found.best_streak} · "
-         f"open for {duration(found.active_seconds)}")  # fmt: skip
-    line(f"  {sparkline(number for _, number in found.by_day[-60:])}")
+    say(f"  tokens {found.total_tokens:,} ({found.input_tokens:,} in, {found.output_tokens:,} "
+         f"out, {found.cache_tokens:,} cached) · cost {money(found.cost_usd)}")  # fmt: skip
+    say(f"  active days {found.active_days} · longest streak {found.best_streak} · "
+         f"active time {active_time(found.active_seconds)}")  # fmt: skip
+    line(f"  {sparkline(number for _, number in found.by_day[-min(60, width() - 4) :])}")
     _models(context, found)
     if len(found.sources) > 1:
         named = [(source_names(name).label, number) for name, number in found.sources]
@@ -72,9 +74,10 @@ def _print(context: Context, found: Insights) -> None:
     line(dim("  0     6     12    18"))
     line(strong("Notable"))
     for each in found.notable:
-        value = duration(each.value) if each.kind == "longest" else f"{each.value:,.0f}"
-        name = plain(each.title) if each.title else ""
-        line(f"  {each.kind:<16} {value:>10}  {plain(each.session_id)}  {name}")
+        value = active_time(each.value) if each.kind == "longest" else f"{each.value:,.0f}"
+        start = f"  {each.kind:<16} {value:>10}  "
+        name = plain(each.title or each.session_id)
+        line(f"{start}{fit(name, max(12, width() - len(start)), pad=False)}")
 
 
 def _models(context: Context, found: Insights) -> None:
@@ -82,10 +85,11 @@ def _models(context: Context, found: Insights) -> None:
     top = max((model.input_tokens + model.output_tokens for model in found.models), default=0)
     for model in found.models:
         tokens = model.input_tokens + model.output_tokens
-        name = fit(plain(model.model.rsplit("/", 1)[-1]), 24)
+        name = fit(plain(model.model.rsplit("/", 1)[-1]), 20)
+        drawn = f" {bar(tokens / top if top else 0)}" if width() >= WIDE else ""
         context.printer.line(
-            f"  {name} {bar(tokens / top if top else 0)} {tokens:>12,} tokens "
-            f"${model.cost_usd:>8,.2f}  {plural(model.sessions, 'session')}"
+            f"  {name}{drawn} {short_number(tokens):>6} tokens "
+            f"{money(model.cost_usd):>9}  {plural(model.sessions, 'session')}"
         )
 
 

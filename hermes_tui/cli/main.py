@@ -5,9 +5,8 @@ Commands of other programs go unchanged to the next `hermes` on PATH (see `commo
 
 from __future__ import annotations
 
-import argparse
-import difflib
 import gc
+import io
 import logging
 import os
 import sys
@@ -20,7 +19,8 @@ from hermes_store.records.safe_text import shorten
 from hermes_store.version import __version__
 from hermes_tui.cli import verb_table
 from hermes_tui.cli.common import context as surroundings
-from hermes_tui.cli.common.output import ComplainingHandler, Parser, complain
+from hermes_tui.cli.common.arguments import Parser, parse
+from hermes_tui.cli.common.output import ComplainingHandler, complain
 from hermes_tui.cli.verb_table import EXAMPLES, VERBS
 from hermes_tui.crash_log import BUG, write_crash_log
 
@@ -30,6 +30,7 @@ _SHOWN = 100
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
+    _accept_any_text()
     # What Python would print to the terminal if nobody had set up logging.
     logging.lastResort = ComplainingHandler(logging.WARNING)
     try:
@@ -57,6 +58,13 @@ def run(arguments: Sequence[str]) -> int:
         log = write_crash_log(error, _home())
         complain(f"{BUG} Details are in {log}." if log is not None else BUG)
         return REFUSED
+
+
+def _accept_any_text() -> None:
+    """Print a question mark for what the locale has no character for, such as in LC_ALL=C."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
+            stream.reconfigure(errors="replace")
 
 
 def _home() -> Path | None:
@@ -108,12 +116,11 @@ def _is_whole_command(arguments: list[str]) -> bool:
     )
 
 
-def _overview() -> argparse.ArgumentParser:
+def _overview() -> Parser:
     parser = Parser(
-        prog="hermes",
+        "hermes",
         description="Browse, search and manage your conversations with Hermes Agent.",
         epilog="All other commands are passed on to the installed Hermes Agent.\n\n" + EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", "-V", action="store_true", help="print the version")
     verb_table.describe_resuming(parser)
@@ -125,15 +132,14 @@ def _overview() -> argparse.ArgumentParser:
 
 
 def _sessions(arguments: list[str]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print("usage: hermes sessions VERB …\n\nverbs:")
-        width = max(map(len, VERBS))
-        for name, verb in VERBS.items():
-            print(f"  {name:<{width}}  {verb.about}")
-        print(f"\nRun 'hermes sessions VERB --help' for details.\n\n{EXAMPLES}", end="")
-        return DONE
+    if (not arguments and not _has_terminal()) or (arguments and arguments[0] in ("-h", "--help")):
+        return _list_verbs()
+    if not arguments or arguments[0].startswith("-"):
+        return _verb("browse", "hermes sessions browse", arguments)
     name, *rest = arguments
     if name not in VERBS:
+        import difflib
+
         near = difflib.get_close_matches(name, VERBS, n=1)
         hint = f"Did you mean '{near[0]}'?" if near else "'hermes sessions --help' lists all verbs."
         complain(f"Unknown verb '{name}'. {hint}")
@@ -141,14 +147,24 @@ def _sessions(arguments: list[str]) -> int:
     return _verb(name, f"hermes sessions {name}", rest)
 
 
+def _has_terminal() -> bool:
+    """Return whether there is somebody to open the browser for."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
+
+
+def _list_verbs() -> int:
+    print("usage: hermes sessions [VERB] …\n\nWithout a verb, the browser opens.\n\nverbs:")
+    width = max(map(len, VERBS))
+    for name, verb in VERBS.items():
+        print(f"  {name:<{width}}  {verb.about}")
+    print(f"\nRun 'hermes sessions VERB --help' for details.\n\n{EXAMPLES}", end="")
+    return DONE
+
+
 def _verb(name: str, usage: str, arguments: list[str]) -> int:
-    parser = Parser(prog=usage, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(usage)
     module = verb_table.describe(name, parser)
-    options, unknown = parser.parse_known_args(arguments)
-    if unknown and not hasattr(options, "query"):
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    if unknown:
-        options.query += unknown  # `search python -java`: unknown flags are part of the query
+    options = parse(parser, arguments, free_text=verb_table.VERBS[name].free_text)
     context = surroundings.from_options(options)
     gc.enable()
     if verb_table.VERBS[name].reads:

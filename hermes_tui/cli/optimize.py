@@ -25,12 +25,12 @@ def run(options: argparse.Namespace, context: Context) -> int:
     if context.printer.as_json:
         context.printer.data("optimized", **asdict(report))
     elif report.left_alone:
-        context.printer.line(
+        context.printer.say(
             "A newer Hermes owns this database, so nothing was changed. Its own 'hermes sessions "
             "optimize' can shrink it."
         )
     else:
         layout = " The full-text index now has the compact layout." if report.converted else ""
         before, after = byte_size(report.before_bytes), byte_size(report.after_bytes)
-        context.printer.line(f"Database: {before} → {after}.{layout}")
+        context.printer.say(f"Database: {before} → {after}.{layout}")
     return 0

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import shutil
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 from hermes_store.errors import ConfigError
 from hermes_store.records.recall import Recalled, RecalledSession
 from hermes_store.records.safe_text import clean
+from hermes_store.records.sources import describe as source_names
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.number_options import check_number
-from hermes_tui.cli.common.output import complain, dim, strong
-from hermes_tui.presentation.fit_text import plain
+from hermes_tui.cli.common.output import complain, dim, strong, width, wrapped
+from hermes_tui.presentation.fit_text import cell_width, fit, plain
 from hermes_tui.presentation.numbers import plural
 from hermes_tui.presentation.times import age
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 NOTHING_FOUND = 1
 EXCERPT = 900
 """Characters of an excerpt in the terminal."""
-MAX_WIDTH = 100
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
@@ -101,7 +99,7 @@ def _print(context: Context, found: Recalled, *, raw: bool) -> None:
     if found.partial:
         complain("The search ran out of time; there may be more results.")
     if not found.sessions:
-        complain("Nothing found.")
+        complain("Nothing matches.")
         return
     if not found.summarised and not raw:
         complain("No model is configured for summaries, so these are excerpts. --raw shows more.")
@@ -111,13 +109,10 @@ def _print(context: Context, found: Recalled, *, raw: bool) -> None:
             printer.line()
         when = age(session.last_active, context.now, dates=True)
         figures = f"{session.matches:,} of {plural(session.messages, 'message')}"
-        printer.line(
-            strong(plain(session.title or "—")),
-            "  ",
-            dim(session.session_id),
-            "  ",
-            dim(f"{plain(session.source)} · {when} · {figures}"),
-        )
+        room = max(12, width() - cell_width(session.session_id) - 2)
+        title = fit(plain(session.title or "—"), room, pad=False)
+        printer.line(strong(title), "  ", dim(session.session_id))
+        printer.say(f"  {source_names(session.source).label} · {when} · {figures}", dim)
         if session.trouble is not None:
             complain(f"{session.session_id}: {session.trouble}")
         for line in _lines(session, raw=raw):
@@ -130,12 +125,8 @@ def _lines(session: RecalledSession, *, raw: bool) -> list[str]:
         before, after = ["…"] if session.start_cut else [], ["…"] if session.end_cut else []
         return [*before, *session.window.splitlines(), *after]
     text = session.summary if session.summary is not None else session.excerpt(EXCERPT)
-    width = min(MAX_WIDTH, shutil.get_terminal_size().columns)
     return [
         piece
         for line in clean(text).splitlines()
-        for piece in textwrap.wrap(
-            line, max(20, width), initial_indent="  ", subsequent_indent="    "
-        )
-        or [""]
+        for piece in wrapped(f"  {line.strip()}", indent="    ").split("\n")
     ]

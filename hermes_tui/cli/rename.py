@@ -21,7 +21,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
     if context.printer.as_json:
         context.printer.data("renamed", id=session.id, title=title, former_title=session.title)
     elif title is None:
-        context.printer.line(f"Session '{session.id}' no longer has a title.")
+        context.printer.say(f"Session '{session.id}' no longer has a title.")
     else:
-        context.printer.line(f"Session '{session.id}' renamed to: {plain(title)}")
+        context.printer.say(f"Session '{session.id}' renamed to: {plain(title)}")
     return 0

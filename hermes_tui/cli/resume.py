@@ -18,7 +18,7 @@ from hermes_store.config.settings import Config
 from hermes_store.errors import DatabaseMissing, InvalidInput, NotFound
 from hermes_store.records.recap import Recap
 from hermes_store.records.session import Session
-from hermes_store.sessions.workspaces import place_of
+from hermes_store.sessions.workspaces import place_here
 from hermes_store.store import Store
 from hermes_tui.cli import chat
 from hermes_tui.cli.common import context as surroundings
@@ -35,8 +35,6 @@ BUILTIN = "--builtin"
 KEEP_FOLDER, IN = "--no-restore-cwd", "--in"
 LATEST = "latest"
 """The name that means the last session; one with this title is found with -c."""
-MOST_DIGITS = 4
-"""A longer number is the beginning of an id, not a place in a list."""
 KEEPS_FOLDER_SINCE = 22
 """The schema version of the first agent that goes to a session's folder itself."""
 CONTINUE, RESUME = ("-c", "--continue"), ("-r", "--resume")
@@ -52,8 +50,8 @@ class Wish:
     options: argparse.Namespace
     rest: tuple[str, ...]
     """Arguments for the program that continues the session."""
-    number: int | None = None
-    """Its number in the last list, if the name is one."""
+    numbered: bool = False
+    """Whether the name may be a number in the last list."""
 
 
 def is_meant(arguments: Sequence[str]) -> bool:
@@ -108,8 +106,8 @@ def parse(arguments: Sequence[str]) -> Wish:
     resumed = any(_flag(argument) in RESUME for argument in arguments)
     if resumed and name is not None and name.lower() == LATEST:
         return Wish(None, options, tuple(rest))
-    if resumed and name is not None and name.isdecimal() and len(name) <= MOST_DIGITS:
-        return Wish(name, options, tuple(rest), int(name))
+    if resumed and name is not None and last_list.is_number(name):
+        return Wish(name, options, tuple(rest), numbered=True)
     if name is None and resumed:
         raise InvalidInput(
             "-r needs a session: its id, id prefix or title, its number in the last list, or "
@@ -190,14 +188,8 @@ def _go_back(context: Context, session: Session, *, stays: bool) -> None:
 
 
 def _find(store: Store, context: Context, wish: Wish) -> Session | None:
-    if wish.number is not None:
-        listed = last_list.read(context.database)
-        if 1 <= wish.number <= len(listed):
-            return store.sessions.find_to_resume(listed[wish.number - 1])
-        try:
-            return store.sessions.find_to_resume(str(wish.name))
-        except NotFound:
-            raise NotFound(last_list.missing(wish.number, len(listed))) from None
+    if wish.numbered and wish.name is not None:
+        return last_list.find(store, context.database, wish.name)
     if wish.name is not None:
         return store.sessions.find_to_resume(wish.name)
     last = _last_here(store) or store.lists.recent_ids("cli", limit=1)
@@ -212,10 +204,8 @@ def _find(store: Store, context: Context, wish: Wish) -> Session | None:
 
 def _last_here(store: Store) -> list[str]:
     """Return the last terminal session of the workspace that this is."""
-    try:
-        here = store.lists.workspace_here(place_of(Path.cwd()))
-    except OSError:
-        return []
+    place = place_here()
+    here = store.lists.workspace_here(place) if place is not None else None
     return [] if here is None else store.lists.recent_ids("cli", limit=1, here=here)
 
 

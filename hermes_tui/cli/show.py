@@ -18,6 +18,7 @@ from hermes_store.records.session import Session
 from hermes_store.sessions.messages import Which
 from hermes_tui.cli.common.context import Context
 from hermes_tui.presentation.fit_text import plain
+from hermes_tui.presentation.numbers import left_out
 from hermes_tui.presentation.times import local_time
 
 
@@ -85,8 +86,7 @@ def _plain(session: Session, messages: list[Message], *, full: bool) -> list[str
 
 
 def _left_out(numbers: Mapping[State, int]) -> str:
-    words = {State.REWOUND: "taken back", State.HIDDEN: "hidden"}
-    said = [f"{numbers[each]:,} {word}" for each, word in words.items() if numbers.get(each)]
+    said = left_out(numbers)
     return f"┄┄ left out: {', '.join(said)}; --all shows them ┄┄\n" if said else ""
 
 

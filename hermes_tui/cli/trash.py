@@ -51,7 +51,7 @@ def _list(context: Context) -> int:
         ]
         context.printer.data("trash", batches=listed)
     elif not batches:
-        context.printer.line("The trash is empty.")
+        context.printer.say("The trash is empty.")
         _say_who_else_deletes(context)
     else:
         columns = [
@@ -72,7 +72,7 @@ def _list(context: Context) -> int:
                 for batch in batches
             ),
         )
-        context.printer.line("Restore one with 'hermes sessions restore No'.")
+        context.printer.say("Restore one with 'hermes sessions restore No'.")
     return 0
 
 
@@ -84,7 +84,7 @@ def _say_who_else_deletes(context: Context) -> None:
     except DatabaseMissing:
         return
     if sentence is not None:
-        context.printer.line(sentence)
+        context.printer.say(sentence)
 
 
 def _empty(options: argparse.Namespace, context: Context) -> int:
@@ -92,14 +92,14 @@ def _empty(options: argparse.Namespace, context: Context) -> int:
     with context.store(read_only=False) as store:
         batches = store.trash.list()
         if not batches:
-            context.printer.line("The trash is empty.")
+            context.printer.say("The trash is empty.")
             return 0
         unit = "day" if older_than == 1 else "days"
         older = f" older than {older_than:g} {unit}" if older_than else ""
         sessions = sum(batch.sessions for batch in batches)
         question = f"Permanently delete the trash{older} ({plural(sessions, 'session')})?"
         if not options.yes and not confirm(question):
-            context.printer.line("Cancelled.")
+            context.printer.say("Cancelled.")
             return 1
         with ProgressLine() as progress:
             gone = store.trash.empty(older_than, progress=progress)
@@ -113,7 +113,7 @@ def _empty(options: argparse.Namespace, context: Context) -> int:
         )
     else:
         said = f"{plural(gone.sessions, 'session')}, {plural(gone.messages, 'message')}"
-        context.printer.line(f"Permanently deleted {said}, {byte_size(gone.bytes)}.")
+        context.printer.say(f"Permanently deleted {said}, {byte_size(gone.bytes)}.")
         if gone.left is not None:
             complain(gone.left)
     return 0
@@ -149,5 +149,5 @@ def restore(options: argparse.Namespace, context: Context) -> int:
         for remark in (*report.remarks, *report.skipped):
             complain(plain(remark.text))
         said = f"{plural(len(report.session_ids), 'session')}, "
-        context.printer.line(f"Restored {said}{plural(report.messages, 'message')}.")
+        context.printer.say(f"Restored {said}{plural(report.messages, 'message')}.")
     return 0 if report.session_ids else 1

@@ -8,11 +8,14 @@ from typing import Any
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.session import Lineage, LineageNode
 from hermes_tui.cli.common.context import Context
-from hermes_tui.cli.common.output import Part, dim, strong
-from hermes_tui.presentation.fit_text import plain
+from hermes_tui.cli.common.output import Part, dim, strong, width
+from hermes_tui.presentation.fit_text import cell_width, fit, plain
 from hermes_tui.presentation.lineage_lines import EDGE_NAMES
 from hermes_tui.presentation.numbers import plural
 from hermes_tui.presentation.times import local_time
+
+SHORTEST = 12
+"""Columns that a title gets at least."""
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +69,7 @@ def _print(context: Context, lineage: Lineage) -> None:
     waiting: list[tuple[LineageNode, str, str]] = [(lineage.root, "", "")]
     while waiting:
         node, lead, indent = waiting.pop()
-        context.printer.line(lead, *_line(lineage, node))
+        context.printer.line(lead, *_line(lineage, node, width() - cell_width(lead)))
         last = len(node.children) - 1
         for place, child in reversed(list(enumerate(node.children))):
             corner, bar = ("└─ ", "   ") if place == last else ("├─ ", "│  ")
@@ -75,15 +78,20 @@ def _print(context: Context, lineage: Lineage) -> None:
         context.printer.line("… the tree has more sessions than shown here.")
 
 
-def _line(lineage: Lineage, node: LineageNode) -> tuple[Part, ...]:
+def _line(lineage: Lineage, node: LineageNode, room: int) -> tuple[Part, ...]:
     session = node.session
     kind = f"({EDGE_NAMES[node.edge]}) " if node.edge is not Edge.ROOT else ""
-    name = plain(session.title or "—")
     marks = []
     if session.id == lineage.current_id:
         marks.append("← this one")
     if session.id == lineage.tip_id and lineage.tip_id != lineage.root.session.id:
         marks.append("◆ newest")
     number = plural(session.message_count, "message")
-    facts = f"{session.id}  {local_time(session.started_at)}  {number}"
-    return kind, strong(name), "  ", dim(facts), f"  {' '.join(marks)}"
+    name = plain(session.title or "—")
+    facts = f"  {plain(session.id)}  {local_time(session.started_at)}  {number}"
+    marked = f"  {' '.join(marks)}" if marks else ""
+    left = room - cell_width(f"{kind}{facts}{marked}")
+    if left < min(SHORTEST, cell_width(name)):
+        facts = f"  {plain(session.id)}"
+        left = room - cell_width(f"{kind}{facts}{marked}")
+    return kind, strong(fit(name, max(SHORTEST, left), pad=False)), dim(facts), marked

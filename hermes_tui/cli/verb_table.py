@@ -22,18 +22,20 @@ class Verb(NamedTuple):
     reports: bool = True
     reads: bool = True
     """Whether it reads sessions and should say that there may be newer ones elsewhere."""
+    free_text: bool = False
+    """Whether it takes words of which some begin with a dash, such as `-java`."""
 
 
 VERBS: dict[str, Verb] = {
     "browse": Verb("browse", "browse and search your conversations, full screen", False, False),
     "list": Verb("list", "list recent conversations"),
-    "search": Verb("search", "search all messages and titles"),
-    "recall": Verb("recall", "ask a question about earlier conversations"),
-    "show": Verb("show", "print a session from start to end"),
+    "search": Verb("search", "search all messages and titles", free_text=True),
+    "recall": Verb("recall", "ask a question about earlier conversations", free_text=True),
+    "show": Verb("show", "print a conversation from start to end"),
     "tree": Verb("tree", "show compressions, branches and sub-agents of a session"),
     "rename": Verb("rename", "change the title of a session"),
-    "delete": Verb("delete", "move conversations to trash"),
-    "prune": Verb("prune", "move old conversations to trash"),
+    "delete": Verb("delete", "delete conversations; they move to trash"),
+    "prune": Verb("prune", "delete old conversations; they move to trash"),
     "auto-prune": Verb("auto_prune", "prune as config.yaml says, if it is due"),
     "restore": Verb("restore", "restore conversations from the trash"),
     "trash": Verb("trash", "list or empty the trash"),
@@ -49,7 +51,7 @@ VERBS: dict[str, Verb] = {
     "stats": Verb("stats", "show session and message counts and the database size"),
     "insights": Verb("insights", "show tokens, costs and usage, with charts"),
     "optimize": Verb("optimize", "shrink the database and speed up search"),
-    "doctor": Verb("doctor", "check the database and repair it", reads=False),
+    "doctor": Verb("doctor", "check and repair the database", reads=False),
     "repair": Verb("repair", "repair the database, or only check it", reads=False),
     "config": Verb("config", "show and check config.yaml", reads=False),
     "completions": Verb("completions", "print a completion script for your shell", False, False),

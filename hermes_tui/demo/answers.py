@@ -1,6 +1,6 @@
 """Scripted answers, titles and summaries of the demo model.
 
-Pure functions from a request to text; the server is in `model_server`.
+Pure functions from a request to text; `scripted_model` speaks them, `model_server` serves them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any
 from hermes_store.records.safe_text import one_line, shorten
 
 SEARCH_TOOL = "session_search"
+MIN_ECHO = 3
+"""The length of the shortest word that is looked for in the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +29,13 @@ class Line:
 
 
 _GREETING = """\
-Hello, I am the demonstration assistant: a small script on your own machine, so nothing you type \
-leaves it.
+Hello, I am the demonstration assistant: a small script on your own machine. There is no model \
+behind me, and nothing you type leaves this computer.
 
 Ask me about **searching**, **resuming**, **titles**, **branches**, **exporting** or **pruning**. \
-Or ask what we talked about earlier, and I will search the sample sessions.
+Or ask what we talked about earlier, and I will search the sample conversations.
 
-To chat with a real model, set one in `config.yaml`:
+To chat with a real model, install `hermes-sessions[chat]` and set a model in `config.yaml`:
 
 ```yaml
 model:
@@ -41,7 +43,21 @@ model:
 ```
 """
 
+_SCRIPTED = """\
+I am only the demonstration assistant, a small script, so I can't really answer that. A real model \
+would have this whole conversation in front of it.
+"""
+
+_MORE = """\
+Try “how do I search?”, “what did we say about docker earlier?” or `/help`.
+"""
+
+_THANKS = """\
+You're welcome. Scripts don't get thanked often.
+"""
+
 _ANSWERS: tuple[tuple[str, str], ...] = (
+    (r"^\W*(thanks|thank you|thx|cheers)\b", _THANKS),
     (
         r"search|find|look for|query",
         """\
@@ -126,6 +142,7 @@ where search finds it.
 """,
     ),
 )
+_HELLO = re.compile(r"\W*(hello|hi|hey|good (morning|evening)|who are you|what are you)\b", re.I)
 _EARLIER = re.compile(
     r"\b(earlier|last (time|week|month)|yesterday|previous(ly)?|before|remember|did we|have we"
     r"|we (talked|discussed|spoke|decided|did)|past (session|conversation)s?)\b",
@@ -159,7 +176,31 @@ def next_line(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any]) -> Li
     for pattern, answer in _ANSWERS:
         if re.search(pattern, question, re.I):
             return Line(answer)
-    return Line(_GREETING)
+    if not question.strip() or _HELLO.match(question):
+        return Line(_GREETING)
+    return Line("\n".join(filter(None, (_SCRIPTED, _said_before(question, messages), _MORE))))
+
+
+def _said_before(question: str, messages: Sequence[Mapping[str, Any]]) -> str:
+    """Return a sentence about a word of the question that came up before, or ""."""
+    before = [each for each in messages[:-1] if each.get("role") in ("user", "assistant")]
+    for word in sorted(set(keywords(question).split()), key=len, reverse=True):
+        name = word.strip("'.-")
+        pattern = re.compile(rf"\b{re.escape(name)}\b", re.I)
+        found = [(each, _text(each)) for each in before if pattern.search(_text(each))]
+        if len(name) < MIN_ECHO or not found:
+            continue
+        first, text = found[0]
+        line = next(line for line in text.splitlines() if pattern.search(line))
+        who = "you" if first.get("role") == "user" else "Hermes"
+        number = len(found)
+        times = "in one message" if number == 1 else f"in {number} messages"
+        return (
+            f"But I can read: **{name}** came up {times} of this conversation. "
+            f"The first time, {who} wrote:\n\n"
+            f"> {shorten(one_line(line), 160)}\n"
+        )
+    return ""
 
 
 def keywords(question: str) -> str:
@@ -246,8 +287,11 @@ def _from_results(text: str) -> str:
 
 def _result(found: Mapping[str, Any]) -> str:
     def first(*names: str) -> str:
-        return next((one_line(str(found[name])) for name in names if found.get(name)), "")
+        return next((str(found[name]) for name in names if found.get(name)), "")
 
-    name = first("title", "session_title", "session_id", "id") or "untitled"
+    name = one_line(first("title", "session_title", "session_id", "id")) or "untitled"
     told = first("summary", "excerpt", "snippet", "preview", "text", "content", "transcript")
-    return f"- **{name}**: {shorten(told, 200)}" if told else f"- **{name}**"
+    # The first line is enough, without the mark of who said it.
+    line = next((line for line in told.splitlines() if line.strip()), "")
+    said = re.sub(r"^[-*\s]*(\[\w+\]\s*)?", "", one_line(line))
+    return f"- **{name}**: {shorten(said, 160)}" if said else f"- **{name}**"

@@ -1,4 +1,4 @@
-"""A small local server that speaks the OpenAI protocol, for the demo and tests.
+"""A small local server that speaks the OpenAI protocol, for tests and pictures.
 
 It is a real server on a real socket, so that what works with it works with others. It listens on
 the loopback address only and answers with `answers`. Subclasses can misbehave: see `respond`.

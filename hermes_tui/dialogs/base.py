@@ -1,4 +1,4 @@
-"""What all dialogs share: a centered box, a title, buttons, Esc to cancel."""
+"""What all dialogs share: a box with title, buttons and keys, and a line for failures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Button, Input
+from textual.widgets import Button
 
 from hermes_store.errors import StoreError
 from hermes_store.records.safe_text import clean, clean_line
@@ -19,27 +19,42 @@ from hermes_store.store import Store
 from hermes_tui.presentation.themes import styles_folder
 from hermes_tui.store_access import Access, Answer, Failed, Stopped
 from hermes_tui.widgets.plain_text import PlainText
-from hermes_tui.widgets.text_field import Field
+from hermes_tui.widgets.push_button import PushButton
 
 SHEET = styles_folder() / "dialogs.tcss"
 Result = TypeVar("Result")
 Value = TypeVar("Value")
+Keys = Iterable[tuple[str, str]]
+"""Keys and what they do."""
 
 
 class Dialog(ModalScreen[Result]):
     """A question that returns a result, or None if canceled."""
 
     CSS_PATH = SHEET
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "cancel", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", "cancel", show=False),
+        Binding("enter", "submit", "submit", show=False),
+        Binding("left", "go_to_button(-1)", "previous button", show=False),
+        Binding("right", "go_to_button(1)", "next button", show=False),
+        Binding("up", "app.focus_previous", "previous field", show=False),
+        Binding("down", "app.focus_next", "next field", show=False),
+        Binding("y", "answer(True)", "yes", show=False),
+        Binding("n", "answer(False)", "no", show=False),
+    ]
 
     title_text = ""
+    answers = False
+    """Whether y and n answer the question."""
     access: Access | None = None
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as box:
             box.border_title = Content(clean_line(self.title_text))
+            box.border_subtitle = _key_line(self.keys())
             with Vertical(classes="body"):
                 yield from self.body()
+            yield PlainText("", id="failure")
             with Horizontal(classes="buttons"):
                 yield from self.buttons()
 
@@ -49,7 +64,11 @@ class Dialog(ModalScreen[Result]):
 
     def buttons(self) -> Iterable[Widget]:
         """Yield the buttons, the safe one first."""
-        yield Button("Cancel", id="cancel", compact=True)
+        yield PushButton("Cancel", id="cancel")
+
+    def keys(self) -> Keys:
+        """Return the keys that the dialog shows at its lower edge."""
+        return (("Esc", "close"),)
 
     def ask(self, answer: type[Answer[Value]], job: Callable[[Store, Stopped], Value]) -> None:
         """Ask the store in the background; a newer question cancels the older one."""
@@ -62,16 +81,38 @@ class Dialog(ModalScreen[Result]):
             self.failed(event.error)
 
     def failed(self, error: StoreError) -> None:
-        """Show an error."""
-        self.notify(clean(str(error)), severity="error", timeout=10, markup=False)
+        """Show an error above the buttons."""
+        line = self.query_one("#failure", PlainText)
+        line.update(Content.styled(clean(str(error)), "$error"))
+        line.display = True
 
     def action_cancel(self) -> None:
         self.dismiss(None)
 
+    def action_submit(self) -> None:
+        """Press the main button, wherever the focus is."""
+        main = self.query("#ok")
+        if main and not main.first().disabled:
+            self.confirm("ok")
+
+    def action_answer(self, yes: bool) -> None:
+        if self.answers and yes:
+            self.action_submit()
+        elif self.answers:
+            self.action_cancel()
+
+    def action_go_to_button(self, step: int) -> None:
+        """Move the focus between the buttons."""
+        buttons = [each for each in self.query(Button) if each.focusable]
+        if self.focused in buttons:
+            buttons[(buttons.index(self.focused) + step) % len(buttons)].focus()
+        elif buttons:
+            buttons[0 if step > 0 else -1].focus()
+
     def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()
         if event.button.id == "cancel":
-            self.dismiss(None)
+            self.action_cancel()
         else:
             self.confirm(event.button.id or "")
 
@@ -80,33 +121,10 @@ class Dialog(ModalScreen[Result]):
         self.dismiss(None)
 
 
-class Ask(Dialog[str]):
-    """Asks for one line of text."""
-
-    def __init__(self, title: str, value: str, verb: str, hint: str = "") -> None:
-        super().__init__()
-        self.title_text = title
-        self._value, self._verb, self._hint = value, verb, hint
-
-    def body(self) -> Iterable[Widget]:
-        yield Field(self._value, id="answer", compact=True, select_on_focus=True)
-        if self._hint:
-            yield PlainText(self._hint, classes="hint")
-
-    def buttons(self) -> Iterable[Widget]:
-        yield from super().buttons()
-        yield Button(self._verb, id="ok", variant="primary", compact=True)
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.confirm("ok")
-
-    def confirm(self, button: str) -> None:
-        self.dismiss(self.query_one("#answer", Input).value.strip())
-
-
 class Confirm(Dialog[bool]):
-    """Asks for confirmation; Cancel has the focus."""
+    """Asks for confirmation of what cannot be undone; Cancel has the focus."""
+
+    answers = True
 
     def __init__(self, title: str, text: str, verb: str) -> None:
         super().__init__()
@@ -118,7 +136,20 @@ class Confirm(Dialog[bool]):
 
     def buttons(self) -> Iterable[Widget]:
         yield from super().buttons()
-        yield Button(self._verb, id="ok", variant="error", compact=True)
+        yield PushButton(self._verb, id="ok")
+
+    def keys(self) -> Keys:
+        return (("y", self._verb.lower()), ("n", "cancel"), ("←→", "choose"))
+
+    def on_mount(self) -> None:
+        self.query_one("#cancel").focus()
 
     def confirm(self, button: str) -> None:
         self.dismiss(True)
+
+
+def _key_line(keys: Keys) -> Content:
+    pieces: list[tuple[str, str] | str] = []
+    for key, label in keys:
+        pieces += ["  " if pieces else "", (key, "bold"), f" {label}"]
+    return Content.assemble(*pieces)

@@ -1,4 +1,7 @@
-"""The delete dialog: what would move to trash, and how much it is."""
+"""The delete dialog: what would move to trash, and how much it is.
+
+A single conversation is deleted without it, because that can be undone.
+"""
 
 from __future__ import annotations
 
@@ -7,40 +10,46 @@ from dataclasses import dataclass
 
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, RadioSet
 
 from hermes_store.records.safe_text import clean, shorten
 from hermes_store.records.trash import Weight
 from hermes_store.store import Store
-from hermes_tui.dialogs.base import Dialog
+from hermes_tui.dialogs.base import Dialog, Keys
 from hermes_tui.presentation.numbers import byte_size, plural
 from hermes_tui.store_access import Access, Answer, Stopped
-from hermes_tui.widgets.checkboxes import Option
+from hermes_tui.widgets.checkboxes import OneOf, Option
 from hermes_tui.widgets.plain_text import PlainText
+from hermes_tui.widgets.push_button import PushButton
 
 NAMES = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Sessions to delete."""
+    """Sessions to delete, of some conversations."""
 
     session_ids: tuple[str, ...]
-    conversations: int
+    roots: tuple[str, ...]
+    part: bool = False
+    """Whether it is a single session of a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Weights:
+class _Weighed:
     whole: Weight
     part: Weight
+    roots: tuple[str, ...]
+    """The conversations of the whole that are not in use."""
+    in_use: tuple[str, ...]
+    """Why each of the others stays."""
 
 
 class DeleteDialog(Dialog[Delete]):
     """Asks whether to move conversations to trash."""
 
-    title_text = "Delete"
+    answers = True
 
-    class Weighed(Answer[_Weights]):
+    class Weighed(Answer[_Weighed]):
         """How much would be deleted."""
 
     def __init__(
@@ -54,69 +63,94 @@ class DeleteDialog(Dialog[Delete]):
     ) -> None:
         super().__init__()
         self.access = access
+        several = f"Delete {plural(len(roots), 'conversation')}"
+        self.title_text = "Delete a session" if part is not None else several
         self._roots, self._names, self._now = tuple(roots), names, now
         self._part = part
-        self._weights: _Weights | None = None
+        self._weighed: _Weighed | None = None
+        self._sure = False
+        """Whether it was confirmed before everything was counted."""
 
     def body(self) -> Iterable[Widget]:
         more = len(self._names) - NAMES
         shown = "\n".join(f"  {shorten(name, 54)}" for name in self._names[:NAMES])
-        yield PlainText(shown + (f"\n  … and {more:,} more" if more > 0 else ""))
+        yield PlainText(shown + (f"\n  … and {more:,} more" if more > 0 else ""), id="names")
         if self._part is not None:
-            with RadioSet(id="extent", compact=True):
-                yield Option("The whole conversation", value=False, id="whole")
+            with OneOf(id="extent", compact=True):
                 yield Option("Only this session", value=True, id="part")
+                yield Option("The whole conversation", value=False, id="whole")
         yield PlainText("Counting …", id="figures")
 
     def buttons(self) -> Iterable[Widget]:
         yield from super().buttons()
-        yield Button("Move to trash", id="ok", variant="error", disabled=True, compact=True)
+        yield PushButton("Delete", id="ok")
+
+    def keys(self) -> Keys:
+        return (("⏎/y", "delete"), ("n/Esc", "cancel"), ("←→", "choose"))
 
     def on_mount(self) -> None:
-        self.query_one("#cancel").focus()
+        self.query_one("#ok").focus()
         self.ask(self.Weighed, self._weigh)
 
-    def _weigh(self, store: Store, stopped: Stopped) -> _Weights:
-        members: dict[str, None] = {}
-        for root in self._roots:
-            members.update(dict.fromkeys(store.lineage.members(root)))
-        whole = store.trash.weigh(tuple(members), now=self._now)
+    def _weigh(self, store: Store, stopped: Stopped) -> _Weighed:
+        members = {root: store.lineage.members(root) for root in self._roots}
+        everyone = dict.fromkeys(each for found in members.values() for each in found)
+        whole = store.trash.weigh(tuple(everyone), now=self._now)
+        in_use: dict[str, str] = {}
+        if whole.in_use is not None:
+            for root, found in members.items():
+                reason = store.trash.weigh(found, now=self._now).in_use
+                if reason is not None:
+                    in_use[root] = reason
+            free = [each for root in members if root not in in_use for each in members[root]]
+            if free:
+                whole = store.trash.weigh(tuple(dict.fromkeys(free)), now=self._now)
         part = store.trash.weigh((self._part,), now=self._now) if self._part is not None else whole
-        return _Weights(whole, part)
+        roots = tuple(root for root in self._roots if root not in in_use)
+        return _Weighed(whole, part, roots, tuple(in_use.values()))
 
     def on_delete_dialog_weighed(self, event: Weighed) -> None:
         event.stop()
-        self._weights = event.value
+        self._weighed = event.value
         self._show()
+        if self._sure:
+            self.confirm("ok")
 
     def on_radio_set_changed(self) -> None:
         self._show()
 
     @property
+    def _only_part(self) -> bool:
+        return self._part is not None and self.query_one("#part", Option).value
+
+    @property
     def _chosen(self) -> Weight | None:
-        if self._weights is None:
+        if self._weighed is None:
             return None
-        only = self._part is not None and self.query_one("#part", Option).value
-        return self._weights.part if only else self._weights.whole
+        return self._weighed.part if self._only_part else self._weighed.whole
 
     def _show(self) -> None:
-        weight = self._chosen
-        if weight is None:
+        weight, weighed = self._chosen, self._weighed
+        if weight is None or weighed is None:
             return
-        sessions = len(weight.session_ids)
-        many = len(self._roots)
-        what = f"{plural(many, 'conversation')}, " if many > 1 else ""
+        many = len(weighed.roots)
+        what = f"{plural(many, 'conversation')}, " if len(self._roots) > 1 else ""
         parts: list[tuple[str, str] | str] = [
-            f"{what}{plural(sessions, 'session')}, {plural(weight.messages, 'message')}, "
-            f"{byte_size(weight.bytes)} of text.\n",
-            ("You can restore them from the trash.", "$foreground-muted"),
+            f"{what}{plural(len(weight.session_ids), 'session')}, "
+            f"{plural(weight.messages, 'message')}, {byte_size(weight.bytes)} of text.\n",
+            ("Moved to trash; can be undone.", "$foreground-muted"),
         ]
+        if weighed.in_use and not self._only_part and many:
+            stays = "1 is in use and stays" if len(weighed.in_use) == 1 else "Some are in use"
+            parts.insert(0, (f"{stays}: {clean(weighed.in_use[0])}\n", "$warning"))
         if weight.in_use is not None:
             parts = [(f"{clean(weight.in_use)} It cannot be deleted while in use.", "$warning")]
         self.query_one("#figures", PlainText).update(Content.assemble(*parts))
-        self.query_one("#ok", Button).disabled = weight.in_use is not None
+        self.query_one("#ok", PushButton).disabled = weight.in_use is not None
 
     def confirm(self, button: str) -> None:
-        weight = self._chosen
-        if weight is not None:
-            self.dismiss(Delete(weight.session_ids, len(self._roots)))
+        weight, weighed = self._chosen, self._weighed
+        if weight is None or weighed is None:
+            self._sure = True
+        elif weight.in_use is None:
+            self.dismiss(Delete(weight.session_ids, weighed.roots, self._only_part))

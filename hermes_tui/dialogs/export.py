@@ -9,19 +9,20 @@ from pathlib import Path
 
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Input, RadioSet
+from textual.widgets import Input
 
 from hermes_store.errors import StoreError
 from hermes_store.records.safe_text import clean_line
-from hermes_tui.dialogs.base import Dialog
+from hermes_tui.dialogs.base import Dialog, Keys
 from hermes_tui.presentation.export_target import refuse_own_file, suggested_name, typed_path
 from hermes_tui.presentation.numbers import plural
-from hermes_tui.widgets.checkboxes import Option, Tick
+from hermes_tui.widgets.checkboxes import OneOf, Option, Tick
 from hermes_tui.widgets.plain_text import PlainText
+from hermes_tui.widgets.push_button import PushButton
 from hermes_tui.widgets.text_field import Field
 
 FORMATS = {"jsonl": "JSON lines", "markdown": "Markdown", "html": "HTML page"}
-REDACT = "Redact keys, tokens, passwords and email addresses"
+REDACT = "Redact keys, passwords, emails"
 ENDINGS = {"jsonl": ".jsonl", "markdown": ".md", "html": ".html"}
 
 
@@ -48,14 +49,20 @@ class ExportDialog(Dialog[Export]):
         self._extents = {"this": (current,), "selected": tuple(selected), "listed": tuple(listed)}
         self._current = current
         self._typed = False
+        self._suggested = ""
+        self._sure_of: Path | None = None
+        """An existing file that Enter replaces the next time."""
 
     def body(self) -> Iterable[Widget]:
-        with RadioSet(id="extent", compact=True):
-            chosen = "selected" if self._extents["selected"] else "this"
+        chosen = "selected" if self._extents["selected"] else "this"
+        self._suggested = self._default(chosen)
+        yield Field(self._suggested, id="path", compact=True, select_on_focus=False)
+        yield PlainText("", id="advice")
+        with OneOf(id="extent", compact=True):
             yield Option("This conversation", value=chosen == "this", id="this")
             number = len(self._extents["selected"])
             yield Option(
-                plural(number, "selected conversation"),
+                plural(number, "selected conversation") if number else "Nothing selected",
                 value=chosen == "selected",
                 id="selected",
                 disabled=not number,
@@ -64,19 +71,24 @@ class ExportDialog(Dialog[Export]):
                 f"The whole list ({plural(len(self._extents['listed']), 'conversation')})",
                 id="listed",
             )
-        with RadioSet(id="format", compact=True):
+        with OneOf(id="format", compact=True):
             for fmt, label in FORMATS.items():
                 yield Option(label, value=fmt == "jsonl", id=fmt)
         yield Tick(REDACT, id="redact", compact=True)
-        yield Field(self._default(), id="path", compact=True)
-        yield PlainText("", id="advice")
 
     def buttons(self) -> Iterable[Widget]:
         yield from super().buttons()
-        yield Button("Export", id="ok", variant="primary", compact=True)
+        yield PushButton("Export", id="ok")
+
+    def keys(self) -> Keys:
+        return (("⏎", "export"), ("Esc", "cancel"), ("↑↓ Tab", "choose"))
+
+    def on_mount(self) -> None:
+        self.query_one("#path").focus()
+        self._advise()
 
     def _chosen(self, group: str) -> str:
-        pressed = self.query_one(f"#{group}", RadioSet).pressed_button
+        pressed = self.query_one(f"#{group}", OneOf).pressed_button
         return (pressed.id if pressed is not None else None) or ""
 
     def _default(self, extent: str = "this", fmt: str = "jsonl") -> str:
@@ -87,14 +99,13 @@ class ExportDialog(Dialog[Export]):
         """Suggest a matching file name, unless the user typed one."""
         if not self._typed:
             with self.prevent(Input.Changed):
-                self.query_one("#path", Input).value = self._default(
-                    self._chosen("extent"), self._chosen("format")
-                )
+                self._suggested = self._default(self._chosen("extent"), self._chosen("format"))
+                self.query_one("#path", Input).value = self._suggested
             self._advise()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
-        self._typed = self._typed or self.query_one("#path", Input).has_focus
+        self._typed = self._typed or event.value != self._suggested
         self._advise()
 
     def _advise(self) -> None:
@@ -103,9 +114,10 @@ class ExportDialog(Dialog[Export]):
         if trouble:
             advice = Content.styled(clean_line(trouble), "$error")
         elif self._path().exists():
-            advice = Content.styled("This file exists and will be replaced.", "$warning")
+            again = " Enter again replaces it." if self._sure_of == self._path() else ""
+            advice = Content.styled(f"This file exists.{again}", "$warning")
         self.query_one("#advice", PlainText).update(advice)
-        self.query_one("#ok", Button).disabled = bool(trouble)
+        self.query_one("#ok", PushButton).disabled = bool(trouble)
 
     def _path(self) -> Path:
         return typed_path(self.query_one("#path", Input).value)
@@ -128,13 +140,18 @@ class ExportDialog(Dialog[Export]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        if not self.query_one("#ok", Button).disabled:
-            self.confirm("ok")
+        self.action_submit()
 
     def confirm(self, button: str) -> None:
+        """Export; a file that exists is replaced only when asked twice."""
+        path = self._path()
+        if path.exists() and self._sure_of != path:
+            self._sure_of = path
+            self._advise()
+            return
         self.dismiss(
             Export(
-                self._path(),
+                path,
                 self._chosen("format"),
                 self._extents[self._chosen("extent")],
                 self.query_one("#redact", Tick).value,

@@ -9,9 +9,10 @@ from textual.widget import Widget
 from textual.widgets import Button, ProgressBar
 
 from hermes_store.errors import StoreError
-from hermes_tui.dialogs.base import Dialog
+from hermes_tui.dialogs.base import Dialog, Keys
 from hermes_tui.presentation.fit_text import plain
 from hermes_tui.widgets.plain_text import PlainText
+from hermes_tui.widgets.push_button import PushButton
 
 DELAY = 0.4
 """Seconds before the dialog opens, so that it does not flash up for short work."""
@@ -66,7 +67,10 @@ class ProgressDialog(Dialog[None]):
         yield ProgressBar(id="bar", show_eta=False)
 
     def buttons(self) -> Iterable[Widget]:
-        yield Button("Stop", id="cancel", compact=True)
+        yield PushButton("Stop", id="cancel")
+
+    def keys(self) -> Keys:
+        return (("⏎/Esc", "stop"),)
 
     def on_mount(self) -> None:
         self.set_interval(LOOK, self._look)
@@ -88,3 +92,15 @@ class ProgressDialog(Dialog[None]):
     def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()
         self._work.stop()
+
+
+def begin(widget: Widget, title: str, left_behind: str) -> Work:
+    """Return new work; if it takes long, a dialog shows its progress until it has ended."""
+    work = Work(title, left_behind)
+
+    def show() -> None:
+        if not work.ended:
+            widget.app.push_screen(ProgressDialog(work))
+
+    widget.set_timer(DELAY, show)
+    return work

@@ -1,20 +1,27 @@
-"""The prune dialog: a filter, and a preview of exactly what it would prune."""
+"""Deleting old conversations: a filter, and a preview in which single ones can be spared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from math import isfinite
+from typing import ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.containers import Grid
 from textual.content import Content
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
 from textual.widget import Widget
-from textual.widgets import Button, Input, Label
+from textual.widgets import Input, Label
 
 from hermes_store.errors import InvalidInput, StoreError
+from hermes_store.records.listing import ListRow
 from hermes_store.records.prune import PruneFilter, PrunePlan, PruneRow
 from hermes_store.records.safe_text import clean
-from hermes_store.records.sources import describe, known_name
-from hermes_tui.dialogs.base import Dialog
+from hermes_store.records.sources import known_name
+from hermes_tui.dialogs.base import Dialog, Keys
 from hermes_tui.presentation.fit_text import fit, plain
 from hermes_tui.presentation.numbers import byte_size, plural, short_number
 from hermes_tui.presentation.styled_line import Line
@@ -22,11 +29,12 @@ from hermes_tui.presentation.times import age
 from hermes_tui.store_access import Access, Answer
 from hermes_tui.widgets.checkboxes import Tick
 from hermes_tui.widgets.plain_text import PlainText
+from hermes_tui.widgets.push_button import PushButton
 from hermes_tui.widgets.text_field import Field
 from hermes_tui.widgets.virtual_list import VirtualList
 
 FIELDS = (
-    ("older", "Inactive (days)", "90"),
+    ("older", "Inactive for (days)", "90"),
     ("source", "Source", ""),
     ("title", "Title contains", ""),
     ("most", "Max messages", ""),
@@ -34,38 +42,82 @@ FIELDS = (
 )
 
 
+@dataclass
+class NamesWanted(Message):
+    """Conversations on screen whose rows have not been read yet."""
+
+    roots: tuple[str, ...]
+
+
 class PruneList(VirtualList):
-    """The conversations that would be pruned."""
+    """The conversations that would be deleted; Space keeps one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space,x", "keep", "keep", show=False)]
+
+    @dataclass
+    class Kept(Message):
+        """Which conversations are kept has changed."""
 
     def __init__(self, now: float, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._now = now
         self._rows: Sequence[PruneRow] = ()
+        self._names: dict[str, ListRow] = {}
+        self._asked: set[str] = set()
+        self.kept: set[str] = set()
 
     def show(self, rows: Sequence[PruneRow]) -> None:
         self._rows = rows
         self.set_count(len(rows))
 
+    def take_names(self, rows: Iterable[ListRow]) -> None:
+        """Take the rows that the list of conversations has for some of these."""
+        self._names |= {row.id: row for row in rows}
+        self.refresh()
+
+    def action_keep(self) -> None:
+        """Keep the current conversation, or do not."""
+        if self._rows:
+            self.kept ^= {self._rows[self.cursor].root_id}
+            self.refresh_item(self.cursor)
+            self.action_cursor_down()
+            self.post_message(self.Kept())
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        seen = {self._rows[index].root_id for index in self.visible_range()}
+        missing = seen - self._names.keys() - self._asked
+        if missing:
+            self._asked |= missing
+            self.post_message(NamesWanted(tuple(missing)))
+        return super().render_lines(crop)
+
     def item_line(self, index: int, line: int, width: int) -> Line:
         row = self._rows[index]
-        source = plain(describe(row.source).short)
+        known = self._names.get(row.root_id)
+        messages = row.messages if known is None else known.message_count
         right = (
-            f" {age(row.last_active, self._now):>11} {source:<6}"
-            f"{short_number(row.messages):>6} {byte_size(row.bytes):>9}"
+            f" {age(row.last_active, self._now):>11}"
+            f" {short_number(messages):>5} msg {byte_size(row.bytes):>9}"
         )
         if width < 60:
-            right = f" {age(row.last_active, self._now, short=True):>8}"
-        name = plain(row.title or row.root_id)
-        return [(fit(name, width - len(right)), "title"), (right, "age")]
+            right = f" {age(row.last_active, self._now, short=True):>5} {short_number(messages):>4}"
+        kept = row.root_id in self.kept
+        name = plain(row.title or (known.preview if known is not None else "") or row.root_id)
+        lead = "keep  " if kept else "      "
+        style = "dim" if kept else "title"
+        return [(lead, "mark"), (fit(name, width - len(right) - len(lead)), style), (right, "age")]
 
 
 class PruneDialog(Dialog[PrunePlan]):
-    """Asks which old conversations to prune."""
+    """Asks which old conversations to delete."""
 
-    title_text = "Prune"
+    title_text = "Delete old conversations"
 
     class Planned(Answer[PrunePlan]):
-        """What the filter would prune."""
+        """What the filter would delete."""
+
+    class Named(Answer[list[ListRow]]):
+        """Rows of the list of conversations."""
 
     def __init__(self, access: Access, now: float, where: str = "") -> None:
         """`where` is what the field for conditions says at first."""
@@ -83,13 +135,16 @@ class PruneDialog(Dialog[PrunePlan]):
                 hint = "source:cron -tag:work before:2026-01-01" if name == "where" else ""
                 said = self._where if name == "where" else value
                 yield Field(said, id=name, compact=True, placeholder=hint)
-        yield Tick("Include conversations that never ended", id="open", compact=True)
+        yield Tick("Include unfinished", id="open", compact=True)
         yield PruneList(self._now, id="preview")
         yield PlainText("", id="figures")
 
     def buttons(self) -> Iterable[Widget]:
         yield from super().buttons()
-        yield Button("Move to trash", id="ok", variant="error", disabled=True, compact=True)
+        yield PushButton("Delete", id="ok", disabled=True)
+
+    def keys(self) -> Keys:
+        return (("Space", "keep"), ("⏎", "to Delete"), ("Esc", "cancel"))
 
     def on_mount(self) -> None:
         self.query_one("#older", Input).focus()
@@ -101,6 +156,34 @@ class PruneDialog(Dialog[PrunePlan]):
 
     def on_checkbox_changed(self) -> None:
         self._preview()
+
+    def action_submit(self) -> None:
+        """Go to the button: what goes should have been looked at."""
+        self.query_one("#ok").focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_submit()
+
+    def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
+        event.stop()
+        self.action_submit()
+
+    def on_names_wanted(self, event: NamesWanted) -> None:
+        event.stop()
+        assert self.access is not None
+        roots, now = event.roots, self._now
+        self.access.ask(
+            self, self.Named, lambda store, _: store.lists.rows(roots, now=now), exclusive=False
+        )
+
+    def on_prune_dialog_named(self, event: Named) -> None:
+        event.stop()
+        self.query_one(PruneList).take_names(event.value)
+
+    def on_prune_list_kept(self, event: PruneList.Kept) -> None:
+        event.stop()
+        self._show()
 
     def _filter(self) -> PruneFilter:
         texts = {name: self.query_one(f"#{name}", Input).value.strip() for name, _, _ in FIELDS}
@@ -136,19 +219,37 @@ class PruneDialog(Dialog[PrunePlan]):
         event.stop()
         if event.stale:
             return
-        self._plan = plan = event.value
-        self.query_one(PruneList).show(plan.rows)
-        parts: list[tuple[str, str] | str] = ["Nothing to prune."]
-        if plan.rows:
+        self._plan = event.value
+        self.query_one(PruneList).show(event.value.rows)
+        self._show()
+
+    def _wanted(self) -> PrunePlan | None:
+        """Return the plan without what is to be kept."""
+        kept = self.query_one(PruneList).kept
+        plan = self._plan
+        if plan is None:
+            return None
+        return replace(plan, rows=tuple(row for row in plan.rows if row.root_id not in kept))
+
+    def _show(self) -> None:
+        plan, whole = self._wanted(), self._plan
+        if plan is None or whole is None:
+            return
+        parts: list[tuple[str, str] | str] = ["Nothing matches."]
+        if whole.rows:
             parts = [
                 f"{plural(plan.conversations, 'conversation')}, "
-                f"{plural(plan.messages, 'message')}, {byte_size(plan.bytes)} of text would "
-                "move to trash."
+                f"{plural(plan.messages, 'message')}, {byte_size(plan.bytes)} of text. "
+                "Moved to trash; can be undone."
             ]
-        if plan.spared:
-            parts.append(
-                (f" {len(plan.spared):,} kept: {clean(plan.spared[0].text)}", "$foreground-muted")
-            )
+        kept = len(whole.rows) - len(plan.rows)
+        if kept:
+            parts.append((f" You keep {kept:,}.", "$accent"))
+        if whole.spared:
+            why = clean(whole.spared[0].text).rstrip(".").removeprefix("It ").removeprefix("is ")
+            number = len(whole.spared)
+            said = f" {number:,} {'is' if number == 1 else 'are'} protected ({why})."
+            parts.append((said, "$foreground-muted"))
         self._say(parts, ready=bool(plan.rows))
 
     def failed(self, error: StoreError) -> None:
@@ -159,7 +260,7 @@ class PruneDialog(Dialog[PrunePlan]):
 
     def _say(self, parts: list[tuple[str, str] | str], *, ready: bool) -> None:
         self.query_one("#figures", PlainText).update(Content.assemble(*parts))
-        self.query_one("#ok", Button).disabled = not ready
+        self.query_one("#ok", PushButton).disabled = not ready
 
     def confirm(self, button: str) -> None:
-        self.dismiss(self._plan)
+        self.dismiss(self._wanted())

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Input
+from textual.widgets import Input
 
 from hermes_store.records.safe_text import clean
 from hermes_store.records.session import TitleAdvice
 from hermes_store.sessions.titles import MAX_LENGTH
-from hermes_tui.dialogs.base import Dialog
+from hermes_tui.dialogs.base import Dialog, Keys
 from hermes_tui.store_access import Access, Answer
 from hermes_tui.widgets.plain_text import PlainText
+from hermes_tui.widgets.push_button import PushButton
 from hermes_tui.widgets.text_field import Field
 
 
@@ -47,8 +48,11 @@ class RenameDialog(Dialog[Rename]):
 
     def buttons(self) -> Iterable[Widget]:
         yield from super().buttons()
-        yield Button("Use suggestion", id="suggest", compact=True)
-        yield Button("Rename", id="ok", variant="primary", compact=True)
+        yield PushButton("Suggestion", id="suggest")
+        yield PushButton("Rename", id="ok")
+
+    def keys(self) -> Keys:
+        return (("⏎", "rename"), ("Esc", "cancel"))
 
     def on_mount(self) -> None:
         self.query_one("#suggest").display = False
@@ -76,14 +80,14 @@ class RenameDialog(Dialog[Rename]):
         if advice.problem:
             parts.append((f"\n{clean(advice.problem)}", "$error"))
         elif advice.title is None:
-            parts.append(("\nLeave empty to remove the title.", "$warning"))
+            parts.append(("\nLeave empty to remove the title", "$warning"))
         elif advice.title != typed:
             parts.append((f"\nStored as: {clean(advice.title)}", "$foreground-muted"))
         if advice.suggestion is not None:
             parts.append((f"\n“{clean(advice.suggestion)}” is available.", "$success"))
         self.query_one("#advice", PlainText).update(Content.assemble(*parts))
         self.query_one("#suggest").display = advice.suggestion is not None
-        self.query_one("#ok", Button).disabled = advice.problem is not None
+        self.query_one("#ok", PushButton).disabled = advice.problem is not None
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

@@ -1,4 +1,4 @@
-"""The top line of the browser: database, number of conversations, number hidden."""
+"""The top line of the browser: conversations, the last thirty days, what is hidden, where."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from textual.content import Content
+from textual.style import Style
 
 from hermes_store.records.listing import Hidden
 from hermes_store.records.safe_text import clean
 from hermes_store.records.workspace import short_name
+from hermes_tui.presentation.charts import sparkline
 from hermes_tui.presentation.fit_text import plain, short_path
 
-WIDE, WIDEST = 72, 100
-"""Columns needed to show the path, and every reason for hiding."""
+WIDE, WIDEST = 72, 110
+"""Columns needed to name the program, and to show the last thirty days."""
+Part = tuple[str, str] | Content | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,8 @@ class Header:
     """Whether all conversations have been counted."""
     selected: int = 0
     hidden: Mapping[Hidden, int] = field(default_factory=dict)
+    days: tuple[int, ...] = ()
+    """Sessions started on each of the last thirty days."""
     search: str | None = None
     """The number of results; None without a search."""
     demo: bool = False
@@ -35,34 +40,47 @@ class Header:
     """The only workspace shown."""
     scope_key: str = ""
     """The key that shows all workspaces."""
+    hidden_key: str = ""
+    """The key that shows what is hidden."""
 
 
 def content(header: Header, width: int) -> Content:
-    """Return the header for a width."""
-    number = f"{header.conversations:,}" + ("" if header.complete else "+")
-    noun = "conversation" if number == "1" else "conversations"
+    """Return the header for a width; a click on what is hidden shows it."""
     wide = width >= WIDE
-    parts: list[tuple[str, str] | str] = []
+    left: list[Part] = []
     if wide or header.search is None:
-        parts.append((" Hermes sessions " if wide else " Hermes ", "$primary bold"))
-    if header.demo:
-        parts.append((" demo ", "$warning bold"))
-    elif wide and (header.here is None or width >= WIDEST):
-        parts.append((f" {clean(short_path(header.database))} ", "$foreground-muted"))
-    found = header.search if not wide else None
-    parts.append(f" {found}" if found is not None else f"  {number} {noun}")
+        left.append((" Hermes ", "$primary bold"))
+    if header.search is not None and not wide:
+        left.append(f" {header.search}")
+    elif header.complete or header.conversations:
+        number = f"{header.conversations:,}" + ("" if header.complete else "+")
+        noun = "conversation" if number == "1" else "conversations"
+        left.append(f" {number} {noun}")
     if header.here is not None:
-        parts.append((f" in {plain(short_name(header.here))}", "$accent bold"))
+        left.append((f" in {plain(short_name(header.here))}", "$accent bold"))
         if header.scope_key and wide:
-            parts.append((f" ({header.scope_key}: all)", "$foreground-muted"))
+            left.append((f" ({header.scope_key}: all)", "$foreground-muted"))
     if header.selected:
-        parts.append((f"  {header.selected:,} selected", "$accent bold"))
+        left.append((f"  {header.selected:,} selected", "$accent bold"))
+    if any(header.days) and width >= WIDEST:
+        left += ["   ", (sparkline(header.days), "$primary"), (" 30 days", "$foreground-muted")]
     if header.hidden:
-        counts = " · ".join(f"{n:,} {kind.value}" for kind, n in header.hidden.items())
-        total = sum(header.hidden.values())
-        long = f"   +{total:,} hidden: {counts}"
-        shown = long if width >= WIDEST else f"  +{total:,} hidden"
-        parts.append((shown, "$foreground-muted"))
+        total = f"+{sum(header.hidden.values()):,} hidden"
+        key = f" ({header.hidden_key})" if header.hidden_key and wide else ""
+        click = Style.from_meta({"@click": "screen.hidden_kinds"})
+        said = Content.styled(total + key, "$foreground-muted").stylize(click)
+        left += ["   " if wide else "  ", said]
+    right: list[Part] = []
     if header.read_only:
-        parts.append(("   read-only", "$warning"))
-    return Content.assemble(*parts)
+        right.append(("read-only ", "$warning bold"))
+    if header.demo:
+        right.append(("demo ", "$warning bold"))
+    elif wide:
+        right.append((f"{clean(short_path(header.database))} ", "$foreground-muted"))
+    return _apart(Content.assemble(*left), Content.assemble(*right), width)
+
+
+def _apart(left: Content, right: Content, width: int) -> Content:
+    """Return two texts at both ends of a line; the right one only if there is room."""
+    gap = width - left.cell_length - right.cell_length
+    return Content.assemble(left, " " * gap, right) if gap > 1 else left

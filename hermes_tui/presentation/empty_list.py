@@ -23,13 +23,13 @@ def nothing_found(
     if error is not None:
         return _text("The search failed", clean(str(error)))
     if unfinished is not None:
-        return _text("Nothing so far", f"The search is still going on: {unfinished}")
+        return _text("Nothing so far", f"Still looking: {unfinished}")
     if here is not None:
-        return _text(
-            f"No results in {clean(short_name(here))}", "F5 searches all workspaces. Esc clears."
-        )
+        return _text(f"Nothing found in {clean(short_name(here))}", "F5 searches all workspaces.")
     return _text(
-        "No results", "Try fewer or shorter words. Esc clears the search; F1 explains the syntax."
+        "Nothing found",
+        "Try fewer words, or only the beginning of one. Esc clears the search, F1 explains its "
+        "language.",
     )
 
 
@@ -43,14 +43,15 @@ def nothing_listed(
         title = f"No conversations in a workspace '{clean(view.workspace)}'"
         return _text(title, "Run without --workspace to see all conversations.")
     if hidden:
-        return _text("All conversations are hidden", "Press h in the list to show them.")
+        return _text("All conversations are hidden", "h chooses which to show, H shows them all.")
     if view.source is not None:
         title = f"No conversations from {clean(view.source)}"
         return _text(title, "Run without --source to see all conversations.")
     return _text(
         "No conversations yet",
-        f"Hermes Agent stores them in {clean(short_path(database))}. Talk to it and they appear "
-        "here. To try the browser with sample data, run 'hermes sessions browse --demo'.",
+        f"Hermes Agent keeps them in {clean(short_path(database))}. Talk to it, or press Ctrl+N to "
+        "start one here, and they appear. For a tour with sample conversations, run "
+        "'hermes sessions browse --demo'.",
     )
 
 

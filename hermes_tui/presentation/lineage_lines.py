@@ -58,7 +58,7 @@ def branches(lineage: Lineage) -> list[Branch]:
     return found
 
 
-def branch_line(branch: Branch, width: int, now: float, *, indent: str = "") -> Line:
+def branch_line(branch: Branch, width: int, now: float) -> Line:
     """Return a session of a lineage tree as one line."""
     session = branch.session
     name = plain(session.title or "") or plain(session.id)
@@ -72,7 +72,7 @@ def branch_line(branch: Branch, width: int, now: float, *, indent: str = "") -> 
     right = (
         f" {short_number(session.message_count):>5} {age(session.started_at, now, short=True):>7}"
     )
-    lead = indent + branch.lead
+    lead = branch.lead
     while cell_width(lead) > width // 2:
         lead = "…" + lead[3:]
     room = width - cell_width(lead) - cell_width(right)

@@ -1,4 +1,4 @@
-"""A transcript message as lines: Markdown for answers, one line for tools and thoughts.
+"""A transcript message as lines: Markdown for what is said, one line for tools and thoughts.
 
 Only the beginning of a message (or the part around a match) is laid out until it is opened, and
 even then at most `OPEN_LIMIT` characters.
@@ -6,263 +6,220 @@ even then at most `OPEN_LIMIT` characters.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 from rich.segment import Segment
-from rich.style import Style
 from textual.strip import Strip
 
-from hermes_store.records import tool_calls
-from hermes_store.records.message import SUMMARY_MARK, Message
+from hermes_store.records.message import Message, without_summary_mark
 from hermes_store.records.safe_text import clean, local_day
+from hermes_store.records.tool_calls import ToolCall
 from hermes_store.records.transcript import Segment as Session
+from hermes_tui.presentation import tool_lines
+from hermes_tui.presentation.call_lines import add_call
 from hermes_tui.presentation.fit_text import fit, plain
+from hermes_tui.presentation.laid_out import (
+    INDENT,
+    OPEN_LINES,
+    SHOWN_LIMIT,
+    SHOWN_LINES,
+    Laid,
+    Look,
+    Mark,
+    found_in,
+    line_of,
+    mark,
+    one_line,
+    plain_lines,
+    window,
+    with_notes,
+)
 from hermes_tui.presentation.times import UNKNOWN, is_known
+from hermes_tui.presentation.tool_lines import Asked
+from hermes_tui.presentation.wrap_text import wrapped
 
-if TYPE_CHECKING:
-    from hermes_store.records.search import Spans
-
-SHOWN_LIMIT = 6_000
-"""Characters laid out before a message is opened."""
-OPEN_LIMIT = 200_000
-SHOWN_LINES = 120
-OPEN_LINES = 20_000
-LEAD = 1_000
-"""Characters shown before a match deep in a long message."""
-INDENT = 2
+BRIEFLY = 400
+"""Characters of a thought that is not worth counting."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How to lay a message out."""
+class Standing:
+    """How a message stands in its conversation."""
 
-    width: int
-    opened: bool
-    dark: bool
-    style: Callable[[str], Style]
-    spans: Spans | None = None
+    segment: Session | None = None
+    """The segment that begins with it."""
+    divider: str | None = None
+    """What to say above it."""
+    begins: bool = True
+    """Whether a turn begins with it."""
+    model: str | None = None
+    before: float = 0.0
+    """When the turn before began; 0 for the first."""
+    seconds: float = 0.0
+    """How long the turn took; 0 if that is not known."""
+    call: ToolCall | None = None
+    """The call that a tool's result answers."""
+    unanswered: tuple[ToolCall, ...] = ()
+    """The calls without a result that are shown with it."""
+    after_text: bool = False
+    """Whether prose stands directly above a tool's line."""
 
 
-def lay_out(
-    message: Message, look: Look, before: Session | None = None, divider: str | None = None
-) -> list[Strip]:
-    """Return the lines of a message.
-
-    `before` is the segment that begins with it, `divider` what to say above it.
-    """
-    lines: list[Strip] = []
-    if before is not None:
-        lines += [Strip([]), _seam(before, look)]
-    if divider is not None:
-        lines.append(Strip([]))
-        lines += [_strip([(each, "note")], look) for each in _ruled(divider, look.width - 1)]
-    if message.role == "tool":
-        lines += _tool_output(message, look)
-    elif message.role == "user" and message.text.startswith(SUMMARY_MARK):
-        lines += [Strip([]), _name("◈ Summary", "note", message, look)]
-        lines += _markdown(message.text.removeprefix(SUMMARY_MARK).strip(), look)
+def lay_out(message: Message, look: Look, standing: Standing | None = None) -> Laid:
+    """Return the lines of a message."""
+    standing = standing or Standing()
+    laid = Laid()
+    if standing.segment is not None:
+        laid.strips += [Strip([]), _seam(standing.segment, look)]
+    if standing.divider is not None:
+        laid.strips.append(Strip([]))
+        ruled = _ruled(standing.divider, look.width - 1)
+        laid.strips += [line_of([(each, "note")], look) for each in ruled]
+    summary = without_summary_mark(message.text) if message.role != "tool" else None
+    if summary is not None:
+        laid.strips += [Strip([]), _name("◈ Summary", "note", message, standing, look)]
+        _prose(summary, look, laid)
+    elif message.role == "tool":
+        _result(message, look, standing, laid)
     elif message.role == "user":
-        lines += [Strip([]), _name("● You", "you", message, look), *_text(message.text, look)]
+        laid.strips += [Strip([]), _name("● You", "you", message, standing, look)]
+        _prose(message.text.strip("\n"), look, laid)
     elif message.role == "assistant":
-        lines += _answer(message, look)
+        _answer(message, look, standing, laid)
     else:
         name = f"▣ {plain(message.role).capitalize()}"
-        lines += _folded(name, message.text, "note", look)
-    return lines
+        laid.strips += _folded(name, message.text, "note", look)
+    room = max(1, look.width)
+    laid.strips = [each if each.cell_length <= room else each.crop(0, room) for each in laid.strips]
+    return laid
 
 
 # -- kinds of messages -------------------------------------------------------------------------
 
 
-def _name(name: str, style: str, message: Message, look: Look) -> Strip:
-    moment = message.timestamp
-    when = f"{local_day(moment):%d %b %H:%M}" if is_known(moment) else UNKNOWN
-    gap = max(1, look.width - cell_len(name) - len(when) - 1)
-    return _strip([(name, style), (" " * gap, ""), (when, "dim")], look)
+def _name(name: str, style: str, message: Message, standing: Standing, look: Look) -> Strip:
+    """Return the line above a turn: who speaks, with which model, when, and for how long."""
+    when = _when(message.timestamp, standing)
+    room = look.width - cell_len(name) - len(when) - 2
+    model = f" · {_short_model(standing.model)}" if standing.model else ""
+    if cell_len(model) > room:
+        model = ""
+    gap = " " * max(1, room + 1 - cell_len(model))
+    return line_of([(name, style), (model, "dim"), (gap, ""), (when, "dim")], look)
+
+
+def _short_model(model: str) -> str:
+    return plain(model).rsplit("/", 1)[-1]
+
+
+def _when(moment: float, standing: Standing) -> str:
+    """Return the time of a turn, with the date where the day changes."""
+    if not is_known(moment):
+        return UNKNOWN
+    when = local_day(moment)
+    said = f"{when:%H:%M}"
+    before = local_day(standing.before) if is_known(standing.before) else None
+    if before is None or before.year != when.year:
+        said = f"{when.day} {when:%b %Y} {said}"
+    elif before.date() != when.date():
+        said = f"{when.day} {when:%b} {said}"
+    return f"{said} · {_took(standing.seconds)}" if standing.seconds >= 1 else said
+
+
+def _took(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _seam(segment: Session, look: Look) -> Strip:
     name = plain(segment.title or segment.session_id)
     moment = segment.started_at
     when = f"{local_day(moment):%d %b %Y}" if is_known(moment) else UNKNOWN
-    return _strip([(fit(f"── {name} · continued after compression · {when} ", look.width - 1),
+    return line_of([(fit(f"── {name} · continued after compression · {when} ", look.width - 1),
                     "note")], look)  # fmt: skip
 
 
 def _ruled(text: str, width: int) -> Iterator[str]:
     """Yield a dashed line with a text in it, or more of them where the text is wider."""
-    for line in _wrapped(text, max(1, width - 3)):
+    for line in wrapped(text, max(1, width - 3)):
         said = f"┄┄ {line.rstrip()} "
         yield said + "┄" * max(0, width - cell_len(said))
 
 
-def _answer(message: Message, look: Look) -> list[Strip]:
+def _answer(message: Message, look: Look, standing: Standing, laid: Laid) -> None:
+    """Add what Hermes thought, said and asked for."""
     text = message.text.strip()
-    lines: list[Strip] = []
+    if standing.begins:
+        laid.strips += [Strip([]), _name("◆ Hermes", "hermes", message, standing, look)]
+    bare = standing.begins
+    if message.reasoning and message.reasoning.strip():
+        lines = _thought(clean(message.reasoning).strip(), look)
+        laid.marks.append(Mark("thought", len(laid.strips), len(lines), message.reasoning))
+        laid.strips += lines
+        bare = False
     if text:
-        lines += [Strip([]), _name("◆ Hermes", "hermes", message, look)]
-        lines += _markdown(text, look)
-    if message.reasoning:
-        thought = clean(str(message.reasoning))
-        lines += _folded(f"◇ Thought, {len(thought):,} characters", thought, "thought", look)
-    if message.tool_calls:
-        lines += _calls(message.tool_calls, look)
-    return lines
+        laid.strips += [] if bare else [Strip([])]
+        _prose(text, look, laid)
+    if standing.unanswered:
+        laid.strips += [Strip([])] if text else []
+        _unanswered(look, standing, laid)
 
 
-def _calls(stored: Any, look: Look) -> list[Strip]:
-    lines: list[Strip] = []
-    for call in tool_calls.parse(stored):
-        name, arguments = plain(call.name or "tool"), clean(call.arguments)
-        short = plain(arguments)
-        sign = "▾" if look.opened else "▸"
-        lines.append(_one_line(f"{sign} {name}", "tool", "" if look.opened else short, look))
-        if look.opened and arguments.strip() not in ("", "{}"):
-            lines += _plain(_pretty(arguments), look, "dim", 4)
-    return lines
+def _unanswered(look: Look, standing: Standing, laid: Laid) -> None:
+    for call in standing.unanswered:
+        add_call(tool_lines.asked(call), tool_lines.NO_RESULT, look, laid)
 
 
-def _pretty(arguments: str) -> str:
-    try:
-        return clean(json.dumps(json.loads(arguments), indent=2, ensure_ascii=False))
-    except (ValueError, RecursionError):
-        return arguments
+def _thought(text: str, look: Look) -> list[Strip]:
+    brief = len(text) < BRIEFLY
+    name = "◇ thought briefly" if brief else f"◇ thought, {len(text):,} characters"
+    if look.opened:
+        return [one_line(name, "thought", "", look), *plain_lines(text, look, "thought", 4)]
+    return [one_line(name, "thought", "", look), *found_in(text, look)]
 
 
-def _tool_output(message: Message, look: Look) -> list[Strip]:
-    text = message.text
-    count = text.count("\n") + 1 if text else 0
-    name = f"└ {plain(message.tool_name or 'output')}"
-    size = f"{count:,} lines  " if count > 1 else ""
-    if not look.opened:
-        shown = text[:SHOWN_LIMIT]
-        if look.spans is not None and (found := look.spans.spans(text[:OPEN_LIMIT])):
-            shown = text[max(0, found[0][0] - 20) : found[0][0] + 400]
-        return [_one_line(name, "tool", size + plain(shown), look)]
-    return [_one_line(name, "tool", size, look), *_plain(text, look, "dim", 4)]
+def _result(message: Message, look: Look, standing: Standing, laid: Laid) -> None:
+    """Add the line of a call and its result."""
+    if standing.begins:
+        laid.strips += [Strip([]), _name("◆ Hermes", "hermes", message, standing, look)]
+    elif standing.after_text:
+        laid.strips.append(Strip([]))
+    call = Asked(plain(message.tool_name or "tool"), "")
+    if standing.call is not None:
+        call = tool_lines.asked(standing.call)
+    add_call(call, tool_lines.outcome(message.text, call), look, laid)
+    _unanswered(look, standing, laid)
 
 
 def _folded(name: str, text: str, style: str, look: Look) -> list[Strip]:
     sign = "▾" if look.opened else "▸"
     if not look.opened:
-        return [_one_line(f"{sign} {name}", style, plain(text[:SHOWN_LIMIT]), look)]
-    return [_one_line(f"{sign} {name}", style, "", look), *_plain(text, look, style, 4)]
+        return [one_line(f"{sign} {name}", style, plain(text[:SHOWN_LIMIT]), look)]
+    return [one_line(f"{sign} {name}", style, "", look), *plain_lines(text, look, style, 4)]
 
 
 # -- texts -------------------------------------------------------------------------------------
 
 
-def _window(text: str, look: Look) -> tuple[str, int, int]:
-    """Return the part of a text to lay out, and the number of characters before and after it."""
-    limit = OPEN_LIMIT if look.opened else SHOWN_LIMIT
-    if len(text) <= limit:
-        return text, 0, 0
-    start = 0
-    if look.spans is not None:
-        found = look.spans.spans(text)
-        if found and found[0][0] > limit - LEAD:
-            start = found[0][0] - LEAD
-    return text[start : start + limit], start, max(0, len(text) - start - limit)
-
-
-def _text(text: str, look: Look) -> list[Strip]:
-    return _plain(text.strip("\n"), look, "", INDENT)
-
-
-def _plain(text: str, look: Look, style: str, indent: int) -> list[Strip]:
-    shown, before, after = _window(text, look)
-    room = max(1, look.width - indent - 1)
-    limit = OPEN_LINES if look.opened else SHOWN_LINES
-    wrapped = list(_wrapped(clean(shown), room))
-    left_out = len(wrapped) - limit
-    lines = [_strip([(" " * indent, ""), (line, style)], look) for line in wrapped[:limit]]
-    return _with_notes(lines, before, after, max(0, left_out), look)
-
-
-def _with_notes(
-    lines: list[Strip], before: int, after: int, lines_left: int, look: Look
-) -> list[Strip]:
-    how = "" if look.opened else " · Enter opens"
-    if before:
-        lines.insert(0, _strip([(f"  … {before:,} earlier characters", "note")], look))
-    if lines_left:
-        lines.append(_strip([(f"  … {lines_left:,} more lines{how}", "note")], look))
-    elif after:
-        lines.append(_strip([(f"  … {after:,} more characters{how}", "note")], look))
-    return lines
-
-
-def _ahead(line: str, place: int, room: int) -> str:
-    """Return enough of a line to fill a screen line, or what is left of it.
-
-    A line may have millions of characters, and some characters take no column.
-    """
-    signs = room + 1
-    while place + signs < len(line) and cell_len(line[place : place + signs]) <= room:
-        signs *= 2
-    return line[place : place + signs]
-
-
-def _wrapped(text: str, room: int) -> Iterable[str]:
-    """Yield the lines of a text, wrapped between words where possible."""
-    for line in text.expandtabs(4).split("\n"):
-        place = 0
-        while cell_len(ahead := _ahead(line, place, room)) > room:
-            piece = chop_cells(ahead, room)[0] or line[place]
-            space = piece.rfind(" ")
-            if space > room // 2 and line[place + len(piece)] != " ":
-                piece = piece[: space + 1]
-            yield piece
-            place += len(piece)
-            if line[place : place + 1] == " " and not piece.endswith(" "):
-                place += 1
-        yield line[place:]
-
-
-def _markdown(text: str, look: Look) -> list[Strip]:
-    shown, before, after = _window(text, look)
+def _prose(text: str, look: Look, laid: Laid) -> None:
+    """Add a text in Markdown."""
+    shown, before, after = window(text, look)
     if len(shown) > 4 * SHOWN_LIMIT or before:
-        return _plain(text, look, "", INDENT)
+        laid.strips += plain_lines(text, look, "", INDENT)
+        return
     from hermes_tui.presentation import markdown
 
     room = max(1, look.width - INDENT - 1)
-    found = markdown.lines(clean(shown), room, dark=look.dark)
+    page = markdown.lay_out(clean(shown), room, markdown.Styles(look.style, look.dark, look.ansi))
     limit = OPEN_LINES if look.opened else SHOWN_LINES
-    margin = Segment(" " * INDENT)
-    lines = [mark(Strip([margin, *line]), look) for line in found[:limit]]
-    return _with_notes(lines, 0, after, max(0, len(found) - limit), look)
-
-
-# -- lines -------------------------------------------------------------------------------------
-
-
-def _one_line(name: str, style: str, rest: str, look: Look) -> Strip:
-    lead = " " * INDENT
-    room = look.width - INDENT - cell_len(name) - 3
-    shown = fit(rest, room).rstrip() if room > 4 else ""
-    return _strip([(lead, ""), (name, style), ("  ", ""), (shown, "dim")], look)
-
-
-def _strip(pieces: Iterable[tuple[str, str]], look: Look) -> Strip:
-    return mark(Strip([Segment(text, look.style(style)) for text, style in pieces if text]), look)
-
-
-def mark(strip: Strip, look: Look) -> Strip:
-    """Highlight the matches of a line."""
-    if look.spans is None:
-        return strip
-    found = look.spans.spans(strip.text)
-    if not found:
-        return strip
-    style = look.style("match")
-    places = [strip.index_to_cell_position(place) for span in found for place in span]
-    pieces: list[Segment] = []
-    for number, piece in enumerate(strip.divide([*places, strip.cell_length])):
-        for segment in piece:
-            over = (segment.style or Style.null()) + style if number % 2 else segment.style
-            pieces.append(Segment(segment.text, over))
-    return Strip(pieces)
+    margin, first = Segment(" " * INDENT), len(laid.strips)
+    lines = [mark(Strip([margin, *line]), look) for line in page.lines[:limit]]
+    for block in page.blocks:
+        if block.first < limit:
+            kind = "diff" if block.language == "diff" else "code"
+            laid.marks.append(Mark(kind, first + block.first, block.count, block.text))
+    laid.strips += with_notes(lines, 0, after, max(0, len(page.lines) - limit), look)

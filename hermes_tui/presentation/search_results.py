@@ -1,43 +1,80 @@
-"""A search result in words: counts beside the field, remarks below it."""
+"""A search in words: what was understood, how many results, their order, remarks."""
 
 from __future__ import annotations
 
-from textual.content import Content
+from collections.abc import Iterator, Sequence
 
-from hermes_store.records.safe_text import clean, local_day
+from textual.content import Content
+from textual.style import Style
+
+from hermes_store.records.marks import SavedSearch
+from hermes_store.records.safe_text import clean
 from hermes_store.records.search import Looked, Order, SearchResult, Severity
+from hermes_tui.presentation.fit_text import plain
+
+ORDER_WORDS = {Order.RELEVANCE: "most relevant", Order.NEWEST: "newest", Order.OLDEST: "oldest"}
 
 
 def figures(result: SearchResult) -> Content:
-    """Return the number of results and their order, or how far the search has come."""
+    """Return the number of results."""
     messages, conversations = result.messages, result.conversations
     said = "message" if messages.number == 1 and messages.exact else "messages"
     where = "conversation" if conversations.number == 1 and conversations.exact else "conversations"
-    order = "most relevant" if result.order is Order.RELEVANCE else result.order.value
-    more = f", {result.weaker.number:,} with the same words" if result.weaker.number else ""
-    state = still_looking(result.looked) if result.partial else f"{order} first"
     if result.partial and not result.groups:
-        return Content.styled(f"nothing so far · {state}", "$foreground-muted")
-    text = f"{messages} {said}{more} in {conversations} {where} · {state}"
-    return Content.styled(text, "$foreground-muted")
+        return Content.styled("nothing so far", "$foreground-muted")
+    more = f" (+{result.weaker.number:,} similar)" if result.weaker.number else ""
+    return Content(f"{messages} {said}{more} in {conversations} {where}")
 
 
 def still_looking(looked: Looked | None) -> str:
     """Return how far a search has come that is not complete."""
     if looked is None or looked.back_to is None:
-        return "still looking …"
-    return f"looked back to {local_day(looked.back_to):%-d %b %Y}, {looked.share:.0%} …"
+        return "searching …"
+    return f"searching older messages … {looked.share:.0%}"
 
 
-def remarks(result: SearchResult) -> Content | None:
-    """Return remarks on a search: how it was widened, what was not understood."""
+def status(result: SearchResult, order_key: str) -> Content:
+    """Return the order of results, what changes it, progress and remarks, on one line."""
+    other = Order.NEWEST if result.order is Order.RELEVANCE else Order.RELEVANCE
+    parts: list[tuple[str, str] | str] = []
+    for text, colour in _remarks(result):
+        parts += [(text, colour), " · "]
+    parts += [
+        f"{ORDER_WORDS[result.order]} first ",
+        (f"({order_key}: {ORDER_WORDS[other]})", "$foreground-muted"),
+    ]
+    if result.partial:
+        parts += [" · ", (still_looking(result.looked), "$accent")]
+    return Content.assemble(*parts)
+
+
+def _remarks(result: SearchResult) -> Iterator[tuple[str, str]]:
+    """Yield remarks on a search, each once: how it was widened, what was not understood."""
     parts = [(step.explanation, "$warning") for step in result.relaxations]
     parts += [
-        (note.message, "$error" if note.severity is Severity.PROBLEM else "$foreground-muted")
+        (note.message, "$error" if note.severity is Severity.PROBLEM else "$warning")
         for note in result.diagnostics
     ]
-    if not parts:
-        return None
-    # The same remark is shown only once.
-    said = dict.fromkeys((f"{clean(text)}\n", colour) for text, colour in parts)
-    return Content.assemble(*said).rstrip()
+    yield from dict.fromkeys((plain(text).rstrip("."), colour) for text, colour in parts)
+
+
+# -- without a search --------------------------------------------------------------------------
+
+
+def tabs(saved: Sequence[SavedSearch], text: str, save_key: str) -> Content:
+    """Return the saved searches with the number keys that run them, the current one marked."""
+    if not saved:
+        return Content.styled(
+            f"{save_key} saves a search · ↑ earlier searches", "$foreground-muted"
+        )
+    current = text.strip()
+    pieces: list[Content | str] = [_tab(0, "all", chosen=not current)]
+    for number, each in enumerate(saved[:9], 1):
+        pieces += [" ", _tab(number, plain(each.name), chosen=each.text.strip() == current)]
+    return Content.assemble(*pieces)
+
+
+def _tab(number: int, name: str, *, chosen: bool) -> Content:
+    click = Style.from_meta({"@click": f"screen.saved({number})"})
+    style = "bold reverse" if chosen else "$foreground-muted"
+    return Content.styled(f" {number} {clean(name)} ", style).stylize(click)

@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from hermes_store.records.listing import ListRow
-from hermes_store.records.recap import Recap
+from hermes_store.records.message import SUMMARY_MARKS
+from hermes_store.records.recap import Recap, RecapEntry
 from hermes_store.records.safe_text import clean, local_day
 from hermes_store.records.session import Session
 from hermes_store.records.sources import describe
 from hermes_store.records.trash import Weight
 from hermes_tui.presentation.fit_text import plain
 from hermes_tui.presentation.lineage_lines import EDGE_NAMES
-from hermes_tui.presentation.numbers import byte_size, plural
+from hermes_tui.presentation.numbers import byte_size, money, plural
 from hermes_tui.presentation.times import UNKNOWN, is_known
+from hermes_tui.presentation.without_markdown import without_markdown
 
 Part = tuple[str, str] | str
 
@@ -29,14 +31,15 @@ def recap(found: Recap) -> Content:
         noun = "message" if found.earlier == 1 else "messages"
         parts.append((f"… {found.earlier:,} earlier {noun} …\n\n", "$foreground-muted italic"))
     for entry in found.entries:
-        label, colour = (
-            ("● You: ", "$primary bold")
-            if entry.role == "user"
-            else ("◆ Hermes: ", "$success bold")
-        )
-        parts += [(label, colour), (clean(entry.text), "" if entry.whole else "$foreground-muted")]
-        parts.append("\n\n")
+        said = without_markdown(clean(entry.text)).strip()
+        parts += [_speaker(entry), (said, "" if entry.whole else "$foreground-muted"), "\n\n"]
     return Content.assemble(*parts).rstrip()
+
+
+def _speaker(entry: RecapEntry) -> tuple[str, str]:
+    if entry.text.startswith(SUMMARY_MARKS):
+        return "◈ ", "$foreground-muted bold"
+    return ("● You: ", "$primary bold") if entry.role == "user" else ("◆ Hermes: ", "$success bold")
 
 
 def info(row: ListRow, sessions: Sequence[Session], weight: Weight, files: int) -> Content:
@@ -103,4 +106,4 @@ def _cost(sessions: Sequence[Session]) -> str:
         for each in sessions
         if (cost := each.actual_cost_usd or each.estimated_cost_usd) is not None
     ]
-    return f"${sum(costs):.4f}" if costs else "not recorded"
+    return money(sum(costs)) if costs else "not recorded"

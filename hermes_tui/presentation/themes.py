@@ -48,10 +48,15 @@ OWN = (
 )
 
 
-def chosen(wanted: str, available: Collection[str]) -> str:
-    """Return the theme to start with; ConfigError if config.yaml names an unknown one."""
+def chosen(wanted: str, available: Collection[str], kept: str | None = None) -> str:
+    """Return the theme to start with; ConfigError if config.yaml names an unknown one.
+
+    `kept` was chosen inside the browser; it is left out if it is not available any more.
+    """
     if os.environ.get("NO_COLOR"):
         return COLOURLESS
+    if kept is not None and kept in available:
+        return kept
     if wanted == AUTO:
         override = os.environ.get("TEXTUAL_THEME", "")
         return override if override in available else DARK

@@ -1,4 +1,4 @@
-"""A message for the user, sent by a widget to its screen."""
+"""Messages of widgets to whoever shows or remembers something for them."""
 
 from __future__ import annotations
 
@@ -13,3 +13,11 @@ class Notice(Message):
 
     text: str
     error: bool = False
+
+
+class Keep(Message):
+    """Something was chosen that the browser should remember, by the name of its field."""
+
+    def __init__(self, **changes: object) -> None:
+        super().__init__()
+        self.changes = changes

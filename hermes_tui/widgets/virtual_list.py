@@ -136,7 +136,8 @@ class VirtualList(LineView):
         over = ""
         if index == self.cursor and self.is_item(index):
             over = "cursor" if self.has_focus else "cursor-idle"
-        return self.strip(self.item_line(index, line, width), width, over)
+        bar = ("▌" if over else " ", "cursor-bar")
+        return self.strip([bar, *self.item_line(index, line, width - 1)], width, over)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.show_cursor)

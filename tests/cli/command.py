@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
+import struct
 import subprocess
 import sys
+import termios
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,3 +70,42 @@ def hermes(
     )
     assert "Traceback" not in done.stderr, done.stderr
     return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def on_terminal(
+    home: Path,
+    *arguments: str,
+    size: tuple[int, int] = (80, 24),
+    typed: str = "",
+    more: Mapping[str, str] | None = None,
+) -> Outcome:
+    """Run `hermes` in a terminal of its own; `out` is all that it shows there."""
+    master, slave = pty.openpty()
+    columns, lines = size
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    with subprocess.Popen(
+        [sys.executable, "-m", "hermes_tui", *arguments],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env=environment(home, {"TERM": "xterm-256color", **(more or {})}),
+        cwd=home,
+    ) as process:
+        os.close(slave)
+        os.write(master, typed.encode())
+        late = threading.Timer(PATIENCE, process.kill)
+        late.start()
+        shown = b"".join(iter(lambda: _read(master), b""))
+        code = process.wait()
+        late.cancel()
+    os.close(master)
+    text = shown.decode("utf-8", "replace").replace("\r\n", "\n")
+    assert "Traceback" not in text, text
+    return Outcome(code, text, "")
+
+
+def _read(master: int) -> bytes:
+    try:
+        return os.read(master, 65_536)
+    except OSError:  # nobody has the other end open anymore
+        return b""

@@ -44,7 +44,7 @@ def test_delete_asks_first(full_home: Path) -> None:
     for answer in ("", "n\n", "what\n"):
         done = hermes(full_home, "sessions", "delete", CHAT, stdin=answer)
         assert done.code == 1 and "Cancelled." in done.out
-        assert "1 session, 1 message" in done.out
+        assert "1 session, 1 message" in done.err
     assert _ids(full_home) == before
     assert hermes(full_home, "sessions", "delete", CHAT, stdin="y\n").code == 0
     assert _ids(full_home) == before - {CHAT}
@@ -167,12 +167,20 @@ def test_prune_names_what_it_keeps(full_home: Path) -> None:
         tx.run("UPDATE sessions SET started_at = -1e300, ended_at = 1 WHERE id = ?", (JOB,))
         tx.run("UPDATE messages SET timestamp = -1e300 WHERE session_id = ?", (JOB,))
     done = hermes(full_home, "sessions", "prune", "--where", "source:cron", "--dry-run")
-    assert f"kept {JOB}: Its time of activity is not a valid time" in done.out
+    kept, name = done.out.splitlines()[-2:]
+    assert kept.startswith("Kept 1 conversation: Its time of activity is not a valid time")
+    assert name.startswith("  ") and name.endswith(f"  {JOB}")
+    assert hermes(full_home, "sessions", "pin", CHAT).code == 0
+    done = hermes(full_home, "sessions", "prune", "--older-than", "1m", "--include-open", "--yes")
+    assert "Pruned 2 sessions." in done.out
+    assert f"Kept 1 conversation: It is pinned.\n  What's the weather in Las Vegas?  {CHAT}\n" in (
+        done.out
+    )
 
 
 OWN = (
     "config.yaml", ".env", "sessions/sessions.json", "sessions/20250304_143022_aaaa.jsonl",
-    "state.db", "state.db-wal", "state.db.companion", "state.db.words",
+    "state.db", "state.db-wal", "state.db.companion", "state.db.words", "state.db.drafts",
 )  # fmt: skip
 
 

@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
+from hermes_store.records.workspace import Place
 from hermes_tui.cli.completions import KINDS, SESSIONS, SHELLS
 from hermes_tui.cli.verb_table import VERBS
 from tests.cli.command import PATIENCE, environment, hermes
+from tests.e2e.terminal import Terminal
 
 COMMANDS = Path(sys.executable).parent
 """Where `hermes-sessions` is, which the scripts ask for values."""
@@ -53,7 +55,7 @@ def home(tmp_path: Path) -> Path:
             (QUOTED, "telegram", "it's $HOME"),
             ("20260101_120002_cccc", "telegram", "--yes"),
         ):
-            db.create_session(session_id, source)
+            db.store.sessions.start(session_id, source, place=Place("/src/shop-api"))
             db.append_message(session_id, "user", "hello")
             db.set_session_title(session_id, title)
         db.store.marks.tag(PROJECT, "work", "later")
@@ -140,6 +142,13 @@ def test_a_script_knows_every_verb_and_hides_what_is_hidden(
         (["hermes", "sessions", "browse", "--query", ""], [r"docker\ after:7d"]),
         (["hermes", "sessions", "list", "--profile", ""], ["coder", "default"]),
         (["hermes", "sessions", "import", "state"], ["state.db"]),
+        (["hermes", "sessions", "list", "--tag", "wo"], ["work"]),
+        (["hermes", "sessions", "list", "--sort", ""], ["activity", "cost", "tokens", "title"]),
+        (["hermes-sessions", "list", "--query", ""], [r"docker\ after:7d"]),
+        (["hermes-sessions", "search", "docker", "--so"], ["--source", "--sort"]),
+        (["hermes-sessions", "search", "--source", "te"], ["telegram"]),
+        (["hermes-sessions", "search", "--workspace", ""], ["shop-api"]),
+        (["hermes-sessions", "export", "a.md", "--session", "20260101_120000"], [PROJECT]),
     ],
 )  # fmt: skip
 def test_bash_offers(
@@ -173,11 +182,7 @@ def test_bash_offers_nothing_wrong_where_there_is_no_database(
 def test_bash_never_evaluates_what_it_offers(
     quote: str, some: set[str], home: Path, scripts: dict[str, Path]
 ) -> None:
-    with SessionDB(home / "state.db") as db:
-        for number, title in enumerate(HOSTILE):
-            db.create_session(f"hostile{number}", "cli")
-            db.append_message(f"hostile{number}", "user", "hello")
-            db.set_session_title(f"hostile{number}", title)
+    _add_hostile(home)
     press = ("bash", "--norc", "-c", PRESS_TAB, "bash", scripts["bash"], "hermes-sessions", "show")
     offered = _run(*press, quote, home=home)
     # The rest of the line, as it would run after Enter.
@@ -201,6 +206,14 @@ def test_bash_offers_nothing_inside_a_quotation_within_a_word(
     assert _run(*press, word, home=home) == []
 
 
+def _add_hostile(home: Path) -> None:
+    with SessionDB(home / "state.db") as db:
+        for number, title in enumerate(HOSTILE):
+            db.create_session(f"hostile{number}", "cli")
+            db.append_message(f"hostile{number}", "user", "hello")
+            db.set_session_title(f"hostile{number}", title)
+
+
 def _ids(home: Path) -> list[str]:
     with SessionDB(home / "state.db") as db:
         return [each["id"] for each in db.list_sessions_rich(limit=100)]
@@ -215,6 +228,11 @@ def _ids(home: Path) -> list[str]:
         ("hermes sessions list --source te", ["telegram"]),
         ("hermes-sessions show my", ["my project"]),
         ("hermes -r 20260101_120000", [PROJECT]),
+        ("hermes-sessions list --tag wo", ["work"]),
+        ("hermes sessions search docker --source te", ["telegram"]),
+        ("hermes-sessions list --workspace sh", ["shop-api"]),
+        ("hermes-sessions list --sort co", ["cost"]),
+        ("hermes-sessions show it", ["it's $HOME"]),
     ],
 )
 def test_fish_offers(line: str, some: list[str], home: Path, scripts: dict[str, Path]) -> None:
@@ -222,6 +240,78 @@ def test_fish_offers(line: str, some: list[str], home: Path, scripts: dict[str, 
     code = "source $argv[1]; complete -C $argv[2]"
     offered = _run(fish, "--no-config", "-c", code, scripts["fish"], line, home=home)
     assert [each.partition("\t")[0] for each in offered] == some
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish on this machine")
+def test_fish_never_evaluates_what_it_offers(home: Path, scripts: dict[str, Path]) -> None:
+    _add_hostile(home)
+    fish = shutil.which("fish") or "fish"
+    # Fish escapes what it inserts; this is how it does so.
+    code = (
+        "source $argv[1]; for each in (complete -C 'hermes-sessions show a'); "
+        "eval printf '%s\\\\n' (string escape -- (string split -f1 \\t -- $each)); end"
+    )
+    assert set(_run(fish, "--no-config", "-c", code, scripts["fish"], home=home)) == set(HOSTILE)
+    assert not (home / "ran").exists()
+
+
+# A widget that prints the line as it stands, in place of running it.
+ZSH = (
+    "PROMPT='%# '; fpath=({folder} $fpath); autoload -U compinit; compinit -u -D; "
+    "show() {{ zle -I; print -r -- \"<$BUFFER>\" END$((1 + 1)); BUFFER=''; }}; zle -N show; "
+    "bindkey '^X' show; print READY$((1 + 1))\n"
+)
+
+
+def _zsh(home: Path, script: Path, line: str) -> str:
+    """Type a line into an interactive zsh, press Tab, and return what the line is then."""
+    (script.parent / "_hermes").write_text(script.read_text(encoding="utf-8"), encoding="utf-8")
+    surroundings = environment(
+        home, {"PATH": f"{COMMANDS}:/usr/bin:/bin", "TERM": "xterm-256color"}
+    )
+    zsh = shutil.which("zsh") or "zsh"
+    terminal = Terminal([zsh, "-f", "-i"], surroundings, size=(180, 60), folder=home)
+    try:
+        terminal.type(ZSH.format(folder=script.parent))
+        terminal.wait_for("READY2", seconds=PATIENCE)
+        terminal.type(f"{line}\t")
+        terminal.send("ctrl+x")
+        terminal.wait_for("END2", seconds=PATIENCE)
+        shown = next(each for each in terminal.lines if "> END2" in each)
+        return shown[shown.index("<") + 1 : shown.rindex("> END2")]
+    finally:
+        terminal.close()
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh on this machine")
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [
+        ("hermes sessions unp", "hermes sessions unpin "),
+        ("hermes-sessions sea", "hermes-sessions search "),
+        ("hermes sessions list --source te", "hermes sessions list --source telegram "),
+        ("hermes-sessions search docker --sou", "hermes-sessions search docker --source "),
+        ("hermes-sessions list --tag wo", "hermes-sessions list --tag work "),
+        ("hermes-sessions list --workspace sh", "hermes-sessions list --workspace shop-api "),
+        ("hermes-sessions list --sort co", "hermes-sessions list --sort cost "),
+        ("hermes sessions show my", r"hermes sessions show my\ project "),
+        ("hermes-sessions show it", r"hermes-sessions show it\'s\ \$HOME "),
+        ("hermes -r 20260101_120000", f"hermes -r {PROJECT} "),
+    ],
+)
+def test_zsh_completes(line: str, completed: str, home: Path, scripts: dict[str, Path]) -> None:
+    assert _zsh(home, scripts["zsh"], line) == completed
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh on this machine")
+def test_zsh_never_evaluates_what_it_offers(home: Path, scripts: dict[str, Path]) -> None:
+    _add_hostile(home)
+    for title, start in ((HOSTILE[0], r"a\ \$"), (HOSTILE[1], r"a\ \`"), (HOSTILE[2], r"a\"")):
+        line = _zsh(home, scripts["zsh"], f"hermes-sessions show {start}")
+        word = line.removeprefix("hermes-sessions show ").rstrip(" ")
+        zsh = shutil.which("zsh") or "zsh"
+        assert _run(zsh, "-f", "-c", f"print -r -- {word}", home=home) == [title]
+    assert not (home / "ran").exists()
 
 
 # -- the values --------------------------------------------------------------------------------

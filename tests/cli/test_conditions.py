@@ -13,10 +13,10 @@ from pathlib import Path
 import apsw
 import pytest
 
+from bench.sample_sessions import create
 from hermes_store import SessionDB
 from hermes_tui.cli import main
 from hermes_tui.cli.common.progress import ProgressLine
-from hermes_tui.demo.sample_sessions import create
 from tests.cli.command import environment, hermes
 
 CHAT = "20250303_101500_f00d"
@@ -110,7 +110,7 @@ def test_interrupting_an_export_leaves_the_old_file(tmp_path: Path) -> None:
     target = tmp_path / "out" / "backup.jsonl"
     target.parent.mkdir()
     target.write_text("the export of yesterday")
-    done = _interrupt(tmp_path, "sessions", "export", str(target))
+    done = _interrupt(tmp_path, "sessions", "export", "--force", str(target))
     assert "Traceback" not in done.stderr
     assert [path.name for path in target.parent.iterdir()] == ["backup.jsonl"]
     left = target.read_text()

@@ -30,16 +30,11 @@ READING = (
 
 def test_the_list_shows_conversations_by_activity(full_home: Path) -> None:
     lines = hermes(full_home, "sessions", "list").out.splitlines()
-    assert lines[0].split() == ["Title", "Preview", "Last", "Active", "ID"]
+    assert lines[0].split() == ["Title", "Source", "Active", "ID"]
     assert [line.split()[-1] for line in lines[2:]] == [TIP, CHAT, JOB]
     assert lines[2].startswith("my project #2")
-    assert lines[3].startswith("—")
-
-
-def test_without_titles_the_list_shows_sources(full_home: Path) -> None:
-    lines = hermes(full_home, "sessions", "list", "--source", "telegram").out.splitlines()
-    assert "Src" in lines[0]
-    assert "tele" in lines[2]
+    # Without a title, the first words; and where it comes from by its full name.
+    assert lines[3].startswith("What's the weather") and " Telegram " in lines[3]
 
 
 def test_a_search_finds_titles_too(full_home: Path) -> None:
@@ -47,9 +42,9 @@ def test_a_search_finds_titles_too(full_home: Path) -> None:
     assert hermes(full_home, "sessions", "rename", CHAT, "Zebra crossing").code == 0
     found = hermes(full_home, "sessions", "search", "zebra")
     assert found.code == 0 and found.err == ""
-    head, line = found.out.splitlines()
-    assert head.split() == ["Zebra", "crossing", CHAT, "telegram"]
-    assert line.split()[-3:] == ["title", "»Zebra«", "crossing"]
+    head, summary = found.out.splitlines()
+    assert head.split() == ["»Zebra«", "crossing", CHAT, "Telegram"]
+    assert summary == "1 title matches, newest first"
     answer = hermes(full_home, "sessions", "search", "zebra", "--json").json()
     assert [(each["session_id"], each["title"]) for each in answer["titles"]] == [
         (CHAT, "Zebra crossing")
@@ -68,7 +63,8 @@ def test_wide_characters_keep_columns_in_line(full_home: Path) -> None:
     wide = next(line for line in lines if "天气" in line)
     # Each of the four characters takes two columns, so the next column begins four characters
     # earlier; the sun is two characters and takes two columns.
-    assert wide.index("What's") == 33 - 4
+    other = next(line for line in lines if "my project" in line)
+    assert wide.index("Telegram") == other.index("Terminal") - 4
 
 
 def test_limits_and_json(full_home: Path) -> None:
@@ -90,7 +86,7 @@ def test_search_finds_and_marks(full_home: Path) -> None:
 
 def test_a_search_without_hits_says_so(full_home: Path) -> None:
     nothing = hermes(full_home, "sessions", "search", "--exact", "xyzzy")
-    assert nothing.code == 1 and nothing.out == "" and "Nothing found" in nothing.err
+    assert nothing.code == 1 and nothing.out == "" and "Nothing matches." in nothing.err
     widened = hermes(full_home, "sessions", "search", "falures")
     assert widened.code == 0 and "'failures' for 'falures'" in widened.err
 

@@ -37,8 +37,9 @@ def test_a_question_is_answered(tmp_path: Path) -> None:
     question = ["what", "did", "we", "decide", "about", "the", "docker", "deploy?"]
     shown = hermes(home, "sessions", "recall", *question)
     assert shown.code == 0
-    first, *rest = shown.out.splitlines()
-    assert first == "Shipping [31mit  20250101_120000_cafe  cli · 2020-09-13 · 1 of 3 messages"
+    first, facts, *rest = shown.out.splitlines()
+    assert first == "Shipping [31mit  20250101_120000_cafe"
+    assert facts == "  Terminal · 2020-09-13 · 1 of 3 messages"
     assert "docker deploy runs ␛]0;pwned␇ at night." in " ".join(" ".join(rest).split())
     assert "\x1b" not in shown.out and "\x07" not in shown.out
     # Short enough for a screen, and no line is wider than one.
@@ -71,7 +72,7 @@ def test_an_answer_for_scripts(tmp_path: Path) -> None:
 def test_nothing_found_is_an_exit_code(tmp_path: Path) -> None:
     home = _home(tmp_path)
     nothing = hermes(home, "sessions", "recall", "xyzzy")
-    assert nothing.code == 1 and "Nothing found." in nothing.err and nothing.out == ""
+    assert nothing.code == 1 and "Nothing matches." in nothing.err and nothing.out == ""
     answer = hermes(home, "sessions", "recall", "xyzzy", "--json")
     assert answer.code == 1 and answer.json()["sessions"] == []
 

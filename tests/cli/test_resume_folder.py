@@ -14,6 +14,7 @@ from hermes_store import SessionDB
 from hermes_store.records.workspace import Place
 from hermes_tui.cli import list as list_verb
 from hermes_tui.cli.common import last_list
+from hermes_tui.cli.common.arguments import Parser
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import Printer
 from hermes_tui.cli.resume import parse
@@ -112,11 +113,9 @@ def test_a_number_means_the_last_list(
     assert before.code == 1 and "no list yet to count in" in before.err
     out = Terminal()
     context = Context(tmp_path, database, Printer(out), LONG_AGO + 100)
-    import argparse
-
-    options = argparse.Namespace(source=None, workspace=None, limit=20, archived=False,
-                                 all_profiles=False)  # fmt: skip
-    assert list_verb.run(options, context) == 0
+    parser = Parser("hermes sessions list")
+    list_verb.describe(parser)
+    assert list_verb.run(parser.parse_args([]), context) == 0
     assert "hermes -r NUMBER resumes one of them." in out.getvalue()
     assert run_in(tmp_path, tmp_path, agent, "-r", "1").out.splitlines()[-1] == "--resume newest"
     assert run_in(tmp_path, tmp_path, agent, "-r", "3").out.splitlines()[-1] == "--resume in_shop"
@@ -169,11 +168,11 @@ def test_a_typo_does_not_start_a_session(
 
 def test_a_chat_notes_where_it_takes_place(tmp_path: Path, shop: Path) -> None:
     (shop / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-    from hermes_tui.chat import turn_loop
+    from hermes_store.sessions.workspaces import place_here
 
     here = Path.cwd()
     try:
         os.chdir(shop)
-        assert turn_loop._place() == Place(str(shop), str(shop), "main")
+        assert place_here() == Place(str(shop), str(shop), "main")
     finally:
         os.chdir(here)

@@ -37,7 +37,7 @@ def test_a_misspelt_verb_gets_a_hint(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("sessions", "list", "--limit", "-1"), "--limit must be at least 0"),
-        (("sessions", "list", "--limit", "x"), "invalid int value"),
+        (("sessions", "list", "--limit", "x"), "--limit must be a whole number, not 'x'."),
         (("sessions", "search", "x", "--limit", "0"), "at least 1"),
         (("sessions", "insights", "--days", "0"), "at least 1"),
         (("sessions", "list", "--db", "a.db", "--home", "b"), "leave out --home"),
@@ -94,7 +94,7 @@ def test_a_folder_instead_of_a_file_is_named(tmp_path: Path) -> None:
 
 def test_an_empty_file_has_no_sessions(tmp_path: Path) -> None:
     (tmp_path / "state.db").touch()
-    assert hermes(tmp_path, "sessions", "list").out == "No sessions found.\n"
+    assert hermes(tmp_path, "sessions", "list").out == "No conversations yet.\n"
 
 
 def test_config_is_checked(tmp_path: Path) -> None:
@@ -178,3 +178,13 @@ def test_an_address_that_is_none_is_named(full_home: Path, address: str) -> None
     done = hermes(full_home, "chat", "-q", "hello", more={"HERMES_API_KEY": "secret"})
     assert done.code == 1 and "model.base_url is 'http://" in done.err
     assert "not a server address" in done.err
+
+
+def test_a_locale_without_all_characters_is_no_error(full_home: Path) -> None:
+    assert hermes(full_home, "sessions", "rename", "20250302_080000_beef", "数据库 😀").code == 0
+    more = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
+    for verb in (("list",), ("search", "weather"), ("show", "my project"), ("--help",)):
+        done = hermes(full_home, "sessions", *verb, more=more)
+        assert done.code == 0 and "bug" not in done.err
+    done = hermes(full_home, "sessions", "list", "--json", more=more)
+    assert done.json()["sessions"][2]["title"] == "数据库 😀"

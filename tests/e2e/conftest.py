@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.sample_sessions import create
 from hermes_store import SessionDB
-from hermes_tui.demo.sample_sessions import create
 from tests.e2e.terminal import PATIENCE, Terminal
 from tests.support import add
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.e2e.recording import recording
 from tests.e2e.screen import ALTERNATE, Screen
 
 PATIENCE = 20.0
@@ -80,6 +81,7 @@ class Terminal:
         self._set_size(*size)
         self._before = _line_settings(self._master)
         self._output = bytearray()
+        self._recording = recording(size)
         self._news = threading.Condition()
         self._trouble: BaseException | None = None
         self.process = subprocess.Popen(
@@ -109,6 +111,8 @@ class Terminal:
                 except BaseException as error:
                     self._trouble = error
                 self._output += data
+                if self._recording is not None:
+                    self._recording.output(data)
                 self._news.notify_all()
             if not data or self._trouble is not None:
                 return
@@ -148,6 +152,8 @@ class Terminal:
         with self._news:
             self.screen.resize(columns, rows)
             self._set_size(columns, rows)
+            if self._recording is not None:
+                self._recording.resized(columns, rows)
 
     def _set_size(self, columns: int, rows: int) -> None:
         size = struct.pack("HHHH", rows, columns, 0, 0)
@@ -236,6 +242,8 @@ class Terminal:
             self._reader.join(PATIENCE)
             for descriptor in (self._master, *self._wake):
                 os.close(descriptor)
+            if self._recording is not None:
+                self._recording.close()
 
     def finish(self, seconds: float = PATIENCE) -> Ended:
         """Wait for the end of the program and say how it left the terminal."""

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from hermes_store import SessionDB
+from hermes_store.config.paths import drafts_file
 from hermes_tui.demo.model_server import DemoServer
 from tests.chat.misbehaving_servers import (
     Behaviour,
@@ -23,7 +24,7 @@ from tests.chat.misbehaving_servers import (
     speaks_gibberish,
     stalls,
 )
-from tests.e2e.conftest import HERMES, NUMBAT, Browse, Home, Open
+from tests.e2e.conftest import HERMES, NUMBAT, Browse, Home, Open, eventually
 from tests.e2e.terminal import PATIENCE, Ended, Terminal
 from tests.support import is_whole
 
@@ -98,15 +99,18 @@ def test_from_the_first_word_to_the_second_part(
 ) -> None:
     talks_to(bare, server)
     terminal = chat(bare)
-    terminal.wait_for("new session", "Type a message")
+    terminal.wait_for("New conversation", "Type a message")
     terminal.type("How do I export quokkas as Markdown?\r")
-    terminal.wait_for("Add --redact to mask keys")
-    terminal.wait_until(lambda screen: "quokkas" in screen.lines[0], "a title in the first line")
+    terminal.wait_for("Add --redact to mask keys", "Esc leave")
+    terminal.wait_until(
+        lambda screen: "quokkas" in screen.lines[0] and "?" not in screen.lines[0],
+        "a title in the first line, not the first words",
+    )
     terminal.send("escape")
     ended = left(terminal)
     first = newest(bare)
     assert f"Session {first['id']} “{first['title']}”" in ended.after
-    assert f"Resume with: hermes -r {first['id']}" in ended.after
+    assert f"Resume with: hermes --resume {first['id']}" in ended.after
     assert "quokkas" in first["title"]
     assert first["end_reason"] == "cli_close"
 
@@ -115,7 +119,7 @@ def test_from_the_first_word_to_the_second_part(
     terminal.type("And how do I search?\r")
     terminal.wait_for("Matches are highlighted in the transcript", "Esc leave")
     terminal.type("/compress\r")
-    terminal.wait_for("You are now in a continuation", f"{first['title']} #2")
+    terminal.wait_for("Conversation compressed", f"{first['title']} #2")
     terminal.send("escape")
     left(terminal)
     second = newest(bare)
@@ -224,7 +228,7 @@ def test_ctrl_c_stops_the_answer_and_then_leaves(bare: Home, chat: Callable[...,
         terminal.send("ctrl+c")
         ended = left(terminal, code=130)
     session = newest(bare)
-    assert f"hermes -r {session['id']}" in ended.after
+    assert f"hermes --resume {session['id']}" in ended.after
     assert said(bare, session["id"]) == [("user", "hello"), ("assistant", "Half an ans")]
     assert session["ended_at"] is not None
 
@@ -254,7 +258,7 @@ def test_nothing_said_leaves_nothing_behind(
     talks_to(bare, server)
     terminal = chat(bare)
     terminal.send("escape")
-    assert "Come back" not in left(terminal).after
+    assert "Resume with" not in left(terminal).after
     assert not bare.database.exists() or bare.titles() == {}
 
 
@@ -272,6 +276,83 @@ def test_two_terminals_on_one_file(
         left(terminal)
     assert len(bare.titles()) == 2
     assert is_whole(bare.database)
+
+
+# -- drafts, and one step back at a time -------------------------------------------------------
+
+
+def test_a_draft_survives_kill_9(
+    place: Home, server: DemoServer, chat: Callable[..., Terminal]
+) -> None:
+    talks_to(place, server)
+    terminal = chat(place, "-r", NUMBAT)
+    terminal.wait_for("Numbats eat termites", "Esc leave")
+    terminal.type("why only at night")
+    terminal.wait_for("why only at night")
+    file = drafts_file(place.database)
+    eventually(
+        lambda: file.exists() and "why only at night" in file.read_text(), "the draft in its file"
+    )
+    terminal.signal(signal.SIGKILL)
+    assert terminal.has_ended(PATIENCE)
+
+    terminal = chat(place, "-r", NUMBAT)
+    terminal.wait_for("Draft restored", "why only at night")
+    terminal.type("?\r")
+    terminal.wait_for("demonstration assistant", "Esc leave")
+    eventually(lambda: "night" not in file.read_text(), "no draft of what was sent")
+    terminal.send("escape")
+    left(terminal)
+    assert said(place, NUMBAT)[1] == ("user", "why only at night?")
+
+
+def test_ctrl_c_walks_from_the_answer_to_the_shell(place: Home, browse: Browse) -> None:
+    with TroubleServer(stalls, times=1) as server:
+        talks_to(place, server)
+        terminal = browse(place)
+        terminal.type("Numbats")
+        terminal.wait_gone("Quokka habitat")
+        terminal.send("enter")
+        terminal.wait_for("Hermes chat", "Numbats eat termites")
+        terminal.type("hello\r")
+        terminal.wait_for("Half an ans", "Esc stops")
+        terminal.type("one more thing")
+        terminal.wait_for("one more thing")
+        terminal.send("ctrl+c")
+        terminal.wait_for("Stopped. The partial answer is saved", "one more thing")
+        terminal.send("ctrl+c")
+        terminal.wait_for("Cleared. Ctrl+Z or Up brings it back.")
+        terminal.wait_gone("one more thing")
+        terminal.send("ctrl+c")
+        terminal.wait_gone("Hermes chat")
+        terminal.send("ctrl+c")
+        left(terminal, code=130)
+
+
+def test_quitting_a_chat_of_the_browser_says_how_to_come_back(
+    place: Home, server: DemoServer, browse: Browse
+) -> None:
+    talks_to(place, server)
+    terminal = browse(place)
+    terminal.send("ctrl+n")
+    terminal.wait_for("Hermes chat", "New conversation")
+    terminal.type("hello\r")
+    terminal.wait_for("demonstration assistant", "Esc leave")
+    terminal.send("escape")
+    terminal.wait_gone("Hermes chat")
+    terminal.wait_for("hello")
+    terminal.send("enter")
+    terminal.wait_for("Hermes chat", "Previous conversation", "demonstration assistant")
+    terminal.type("/quit\r")
+    assert f"Resume with: hermes --resume {newest(place)['id']}" in left(terminal).after
+
+
+def test_the_agent_starts_a_new_conversation(place: Home, browse: Browse, tmp_path: Path) -> None:
+    _install_agent(place, tmp_path)
+    terminal = browse(place)
+    terminal.send("ctrl+n")
+    ended = terminal.finish()
+    assert ended.code == 7 and "agent:" in ended.after and "--resume" not in ended.after
 
 
 # -- in a pipe ---------------------------------------------------------------------------------
@@ -346,9 +427,10 @@ def test_the_demonstration(bare: Home, chat: Callable[..., Terminal], tmp_path: 
     terminal = chat(bare, "chat", "--demo")
     terminal.type("hello\r")
     terminal.wait_for("demonstration assistant")
-    terminal.wait_gone("new session")  # the answer is whole, and the first line names the session
+    terminal.wait_gone("New conversation")  # the first line names the session
+    terminal.wait_for("Esc leave")
     terminal.send("escape")
-    assert "Come back" not in left(terminal).after
+    assert "Resume with" not in left(terminal).after
     assert not bare.database.exists()
     assert not list(tmp_path.glob("hermes-demo-*"))
 

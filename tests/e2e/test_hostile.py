@@ -10,10 +10,18 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import hostile
-from tests.e2e.conftest import HERMES, Browse, Home, Open, eventually, go_to_list, made_once
+from tests.e2e.conftest import (
+    HERMES,
+    Browse,
+    Home,
+    Open,
+    eventually,
+    go_to_list,
+    made_once,
+)
 from tests.e2e.terminal import Terminal
 
-_SPOKEN, _RECAP = re.compile("(● You|◆ Hermes) "), re.compile("(● You|◆ Hermes):")
+_TURN, _RECAP = re.compile(r"turn \d+ of \d"), re.compile("(● You|◆ Hermes):")
 
 
 @pytest.fixture(scope="session")
@@ -46,19 +54,20 @@ def leave(terminal: Terminal) -> None:
 
 
 def wait_transcript(terminal: Terminal) -> None:
-    """Wait for the transcript; a recap has a colon after the names."""
-    terminal.wait_until(lambda screen: bool(_SPOKEN.search(screen.text)), "a transcript")
+    """Wait for the transcript, which says which turn is shown."""
+    terminal.wait_until(lambda screen: bool(_TURN.search(screen.text)), "a transcript")
 
 
 def walk_tabs(terminal: Terminal) -> None:
-    """Look at all four pages of the marked conversation."""
-    terminal.send("4")
+    """Look at all four pages of the marked conversation, from the transcript on."""
+    wait_transcript(terminal)
+    terminal.send("ctrl+t")
+    terminal.wait_until(lambda screen: not _TURN.search(screen.text), "the lineage")
+    terminal.send("ctrl+t")
     terminal.wait_for("Status       done")
-    terminal.send("3")
-    terminal.wait_gone("Status       done")
-    terminal.send("1")
+    terminal.send("ctrl+t")
     terminal.wait_until(lambda screen: bool(_RECAP.search(screen.text)), "a recap")
-    terminal.send("2")
+    terminal.send("ctrl+t")
     wait_transcript(terminal)
 
 
@@ -71,10 +80,10 @@ def test_the_test_itself_sees_escapes() -> None:
 
 def test_the_list_and_all_pages(terminal: Terminal) -> None:
     go_to_list(terminal)
+    terminal.send("ctrl+t")
     for _ in range(hostile.SESSIONS + 1):
         walk_tabs(terminal)
         terminal.send("down")
-    terminal.send("1")
     terminal.send("O")
     terminal.wait_for("Grouped by")
     leave(terminal)
@@ -96,11 +105,11 @@ def test_search_with_snippets(terminal: Terminal) -> None:
 
 def test_everything_open_in_the_transcript(terminal: Terminal) -> None:
     go_to_list(terminal)
-    terminal.send("2")
+    terminal.send("ctrl+t")
     wait_transcript(terminal)
     terminal.send("tab")
-    terminal.wait_for("open all")
-    terminal.send("z")
+    terminal.wait_for("next turn")
+    terminal.send("Z")
     terminal.wait_for("▾ ")
     terminal.send("home")
     terminal.wait_for("● You")
@@ -122,10 +131,9 @@ def _page_to(terminal: Terminal, text: str) -> None:
 def test_messages_without_end(trap: Home, browse: Browse, name: str) -> None:
     terminal = browse(trap, "--query", f"id:{name}", shows="1 conversation")
     go_to_list(terminal)
-    terminal.send("2")
+    terminal.send("tab", "2")
     wait_transcript(terminal)
-    terminal.send("tab")
-    terminal.wait_for("open all")
+    terminal.wait_for("next turn")
     _page_to(terminal, "Enter opens")
     terminal.send("enter")
     terminal.wait_gone("Enter opens")
@@ -140,25 +148,22 @@ def test_rename_delete_trash_and_prune(terminal: Terminal) -> None:
     for step in ("home", "down", "down"):
         terminal.send(step)
         terminal.send("r")
-        terminal.wait_for("Cancel   Rename")
+        terminal.wait_for("of 100 characters")
         terminal.send("escape")
-        terminal.wait_gone("Cancel   Rename")
+        terminal.wait_gone("of 100 characters")
     terminal.send("home")
     terminal.send("d")
-    terminal.wait_for("Move to trash", "1 session")
-    terminal.send("tab")
-    terminal.send("enter")
     terminal.wait_for("moved to trash")
     terminal.send("f4")
-    terminal.wait_for("1 deletion", "Delete permanently")
+    terminal.wait_for("· 1 conversation", "Restore all")
     terminal.send("escape")
-    terminal.wait_gone("Delete permanently")
+    terminal.wait_gone("Restore all")
     terminal.send("f2")
-    terminal.wait_for("Prune")
+    terminal.wait_for("Delete old conversations")
     terminal.send("backspace")
-    terminal.wait_for("would move to trash")
+    terminal.wait_for("can be undone")
     terminal.send("escape")
-    terminal.wait_gone("Prune")
+    terminal.wait_gone("Delete old conversations")
     terminal.send("u")
     terminal.wait_for("restored")
     leave(terminal)
@@ -168,9 +173,9 @@ def test_export_stats_searches_palette_and_help(terminal: Terminal) -> None:
     go_to_list(terminal)
     for key, shows in (
         ("e", "JSON lines"),
-        ("f3", "Statistics"),
-        ("f6", "Enter runs a search"),
-        ("t", "Separate tags with spaces"),
+        ("f3", "Figures"),
+        ("f6", "Move up"),
+        ("t", "Space-separated; empty clears"),
         ("f9", "Settings"),
         ("ctrl+p", "Search for commands"),
         ("f1", "Anywhere"),
@@ -184,7 +189,7 @@ def test_export_stats_searches_palette_and_help(terminal: Terminal) -> None:
 
 def test_unfolded_renamed_and_selected_rows(terminal: Terminal) -> None:
     go_to_list(terminal)
-    terminal.send("h")
+    terminal.send("H")
     terminal.wait_for("Showing all conversations")
     for key in ("right", "space", "down", "right", "space", "O", "O", "O", "o"):
         terminal.send(key)

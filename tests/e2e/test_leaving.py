@@ -121,6 +121,8 @@ def test_no_choice_prints_nothing(place: Home, open_terminal: Open) -> None:
     os.close(writing)
     terminal.wait_for("Quokka")
     terminal.send("escape")
+    terminal.wait_for("Esc again quits")
+    terminal.send("escape")
     assert terminal.finish().code == 0
     with os.fdopen(reading, "rb") as file:
         assert file.read() == b""

@@ -50,7 +50,7 @@ def test_an_open_transcript_grows(place: Home, browse: Browse) -> None:
     go_to_list(terminal)
     terminal.send("down")
     terminal.wait_for("● You: Numbats eat termites.")
-    terminal.send("2")
+    terminal.send("ctrl+t")
     terminal.wait_for("● You  ")
     write(place, f'db.append_message("{NUMBAT}", "assistant", "They sleep in hollow logs.")')
     terminal.wait_for("They sleep in hollow logs.")
@@ -62,13 +62,14 @@ def test_an_open_transcript_grows(place: Home, browse: Browse) -> None:
 def test_two_browsers_at_once(place: Home, browse: Browse) -> None:
     one, two = browse(place), browse(place)
     one.send("ctrl+d")
-    one.wait_for("Move to trash", "62 messages")
-    one.send("tab")
-    one.send("enter")
     one.wait_for("moved to trash")
     two.wait_gone("Quokka habitat")
     two.wait_for("● You: Numbats eat termites.")
-    two.send("ctrl+z")  # and the other one can bring it back
+    two.send("ctrl+z")  # which the other one did not do
+    two.wait_for("Nothing to undo.")
+    two.send("f4")  # but it can bring it back
+    two.wait_for("Trash", "Quokka habitat")
+    two.send("enter")
     one.wait_for("Quokka habitat")
     for terminal in (one, two):
         terminal.send("ctrl+q")
@@ -202,12 +203,12 @@ def test_a_window_that_finds_its_size_while_the_browser_opens(
 def test_from_large_to_tiny_and_back_with_a_dialog_open(place: Home, browse: Browse) -> None:
     terminal = browse(place)
     terminal.send("f2")
-    terminal.wait_for("Potoroo, very old", "would move")
+    terminal.wait_for("Potoroo, very old", "can be undone")
     for size in [(80, 24), (40, 12), (1, 1), (120, 36)]:
         terminal.resize(*size)
-    terminal.wait_for("Potoroo, very old", "would move", "Move to trash")
+    terminal.wait_for("Potoroo, very old", "can be undone", "Delete old conversations")
     terminal.send("escape")
-    terminal.wait_gone("Prune")
+    terminal.wait_gone("Delete old conversations")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12)])
@@ -218,17 +219,19 @@ def test_small_terminals_are_complete(place: Home, browse: Browse, size: tuple[i
     terminal.send("tab")
     terminal.wait_gone("^r rename")
     terminal.send("tab")
-    terminal.wait_for("^r rename", "Filler number 59")
-    terminal.send("ctrl+t")
-    terminal.wait_for("● You  ", "Where do quokkas live?")
+    terminal.wait_for("Where do quokkas live?")
+    terminal.send("1")
+    terminal.wait_for("Filler number 59")
+    terminal.send("2")
+    terminal.wait_for("Where do quokkas live?")
     terminal.send("escape")
     terminal.wait_for("Quokka")
-    terminal.send("ctrl+d")
-    terminal.wait_for("62 messages", "Move to trash")
+    terminal.send("f2")
+    terminal.wait_for("Delete old conversations", "Cancel", "Delete")
     terminal.send("escape")
-    terminal.wait_gone("Move to trash")
+    terminal.wait_gone("Delete old conversations")
     terminal.send("f1")
-    terminal.wait_for("Anywhere")
+    terminal.wait_for("Type to filter", "Go to the")
     terminal.send("ctrl+q")
     assert terminal.finish().clean
 

@@ -29,7 +29,7 @@ def test_typing_searches_and_escape_clears(place: Home, browse: Browse) -> None:
     terminal.wait_for("Results", "1 message in 1 conversation", "On Rottnest island")
     terminal.wait_gone("Numbats")
     terminal.send("escape")
-    terminal.wait_for("Sessions", "Numbats")
+    terminal.wait_for("Conversations", "Numbats")
     terminal.wait_gone("Results", "rottnest")
 
 
@@ -40,7 +40,7 @@ termios.tcsetattr = lambda *arguments: (time.sleep(0.4), change(*arguments))
 """
 SLOW_DISK = """
 import time
-from hermes_tui import first_list_rows as first_page
+from hermes_tui.opening import first_list_rows as first_page
 read = first_page.read_head
 first_page.read_head = lambda *arguments: (time.sleep(1), read(*arguments))[1]
 from hermes_tui.browse import list_pane
@@ -58,10 +58,10 @@ main()
 def test_a_slow_machine_loses_no_key(place: Home, open_terminal: Open, slow: str) -> None:
     terminal = open_terminal(place, sys.executable, "-c", slow + BROWSE)
     terminal.wait_open()
-    terminal.send("tab", "ctrl+d")
-    terminal.wait_for("Move to trash", "62 messages")
+    terminal.send("tab", "ctrl+r")
+    terminal.wait_for("14 of 100 characters")
     terminal.send("escape")
-    terminal.wait_gone("Move to trash")
+    terminal.wait_gone("14 of 100 characters")
     terminal.send("ctrl+q")
     assert terminal.finish().clean
 
@@ -72,8 +72,8 @@ def test_what_is_typed_too_early_is_not_lost(place: Home, open_terminal: Open) -
     terminal.wait_for("Results", "1 message in 1 conversation")
     terminal = open_terminal(place, HERMES, "sessions", "browse")
     terminal.wait_open()
-    terminal.send("tab", "ctrl+d")  # onto a screen that is half made
-    terminal.wait_for("Move to trash", "62 messages")
+    terminal.send("tab", "ctrl+r")  # onto a screen that is half made
+    terminal.wait_for("14 of 100 characters")
 
 
 def test_paths_are_found_and_a_typo_is_explained(place: Home, browse: Browse) -> None:
@@ -83,15 +83,13 @@ def test_paths_are_found_and_a_typo_is_explained(place: Home, browse: Browse) ->
     terminal.send("escape")
     terminal.wait_for("Numbats")
     terminal.type("wombatological")
-    terminal.wait_for("No results")
+    terminal.wait_for("Nothing found")
 
 
 def test_the_transcript_opens_at_the_match(place: Home, browse: Browse) -> None:
     terminal = browse(place)
     terminal.type("rottnest")
     terminal.wait_for("1 message in 1 conversation")
-    go_to_list(terminal)
-    terminal.send("2")
     terminal.wait_for("● You", "Where do quokkas live?", "Filler number 0 ")
     terminal.wait_gone("eucalyptus")  # the end is sixty messages away
 
@@ -101,10 +99,10 @@ def test_a_transcript_opens_at_its_end_and_goes_to_its_beginning(
 ) -> None:
     terminal = browse(place)
     go_to_list(terminal)
-    terminal.send("2")
+    terminal.send("ctrl+t")
     terminal.wait_for("● You  ", "the last word is eucalyptus")
     terminal.send("tab")
-    terminal.wait_for("open all")
+    terminal.wait_for("next turn")
     terminal.send("home")
     terminal.wait_for("Where do quokkas live?", "Filler number 0 ")
 
@@ -112,11 +110,11 @@ def test_a_transcript_opens_at_its_end_and_goes_to_its_beginning(
 def test_every_page_shows_the_marked_conversation(place: Home, browse: Browse) -> None:
     terminal = browse(place)
     go_to_list(terminal)
-    terminal.send("3")
+    terminal.send("ctrl+t", "ctrl+t")
     terminal.wait_for("newest, this one")
-    terminal.send("4")
+    terminal.send("ctrl+t")
     terminal.wait_for(f"hermes -r {QUOKKA}", "beside the database")
-    terminal.send("1")
+    terminal.send("ctrl+t")
     terminal.wait_for("● You: And the last word is eucalyptus.")
     terminal.send("down")
     terminal.wait_for("● You: Numbats eat termites.")
@@ -138,10 +136,7 @@ def test_rename_changes_the_database(place: Home, browse: Browse) -> None:
 
 def _delete_first(terminal: Terminal) -> None:
     terminal.send("ctrl+d")
-    terminal.wait_for("Move to trash", "1 session, 62 messages")
-    terminal.send("tab", "enter")
-    terminal.wait_for("moved to trash")
-    terminal.wait_gone("Quokka")
+    terminal.wait_for("“Quokka habitat” moved to trash — ^z undo")
 
 
 def test_delete_and_undo(place: Home, browse: Browse) -> None:
@@ -156,22 +151,31 @@ def test_delete_and_undo(place: Home, browse: Browse) -> None:
         assert db.message_count(QUOKKA) == 62
 
 
-def test_escape_in_the_dialog_deletes_nothing(place: Home, browse: Browse) -> None:
+def test_several_are_deleted_after_a_question(place: Home, browse: Browse) -> None:
     terminal = browse(place)
-    terminal.send("ctrl+d")
-    terminal.wait_for("Move to trash", "62 messages")
-    terminal.send("escape")
-    terminal.wait_gone("Move to trash")
+    go_to_list(terminal)
+    terminal.send("x", "x", "d")
+    terminal.wait_for("Delete 2 conversations", "63 messages", "▸Delete◂")
+    terminal.send("n")
+    terminal.wait_gone("Delete 2 conversations")
     assert QUOKKA in place.titles()
+    terminal.send("d")
+    terminal.wait_for("Delete 2 conversations", "63 messages")
+    terminal.send("left", "right", "enter")
+    terminal.wait_for("2 conversations moved to trash — ^z undo")
+    assert not {QUOKKA, NUMBAT} & set(place.titles())
+    terminal.send("u")
+    terminal.wait_for("Undone: 2 conversations restored", "Quokka habitat")
+    assert {QUOKKA, NUMBAT} <= set(place.titles())
 
 
 def test_what_was_deleted_can_be_brought_back_from_the_trash(place: Home, browse: Browse) -> None:
     terminal = browse(place)
     _delete_first(terminal)
     terminal.send("f4")
-    terminal.wait_for("Empty the trash", "Quokka habitat", "1 deletion")
+    terminal.wait_for("Trash", "Quokka habitat", "Deleted just now · 1 conversation")
     terminal.send("enter")
-    terminal.wait_for("restored")
+    terminal.wait_for("Restored “Quokka habitat” — ^z undo")
     assert QUOKKA in place.titles()
 
 
@@ -179,15 +183,16 @@ def test_prune_takes_what_it_shows(place: Home, browse: Browse) -> None:
     terminal = browse(place)
     before = set(place.titles())
     terminal.send("f2")
-    terminal.wait_for("Prune", "Potoroo, very old", "would move")
+    terminal.wait_for("Delete old conversations", "Potoroo, very old", "can be undone")
     terminal.send("backspace")  # the 90 is selected
     terminal.wait_for("34 conversations")
     terminal.type("400")
     terminal.wait_for("1 conversation, 1 message")
-    terminal.send("shift+tab")
     terminal.send("enter")
-    terminal.wait_gone("Prune")
-    terminal.wait_for("1 conversation, 1 message moved to")
+    terminal.wait_for("▸Delete◂")
+    terminal.send("enter")
+    terminal.wait_gone("Delete old conversations")
+    terminal.wait_for("1 conversation moved to trash")
     assert before - set(place.titles()) == {POTOROO}
     terminal.send("ctrl+z")
     terminal.wait_for("restored")
@@ -211,16 +216,17 @@ def test_escape_steps_back_to_the_shell(place: Home, browse: Browse) -> None:
     terminal.type("marsupials")
     terminal.wait_for("Results")
     go_to_list(terminal)
-    terminal.send("2")
     terminal.wait_for("● You  ")
     terminal.send("tab")
-    terminal.wait_for("open all")
+    terminal.wait_for("next turn")
     terminal.send("escape")  # leaves the page
     terminal.wait_for(" u undo")
     terminal.send("escape")  # clears the search
     terminal.wait_gone("Results")
     terminal.wait_for("^r rename")
-    terminal.send("escape")  # quits
+    terminal.send("escape")  # one too many
+    terminal.wait_for("Esc again quits")
+    terminal.send("escape")
     ended = terminal.finish()
     assert ended.code == 0 and ended.clean, ended.why
 
@@ -256,7 +262,8 @@ def test_a_source_a_limit_and_a_search_to_begin_with(place: Home, browse: Browse
         db.store.sessions.start("20260102_a", "telegram")
         db.append_message("20260102_a", "user", "A dingo on the telegraph")
     terminal = browse(place, "--source", "telegram", shows="A dingo")
-    assert "Quokka" not in terminal.text and "Sessions · telegram" in terminal.text
+    terminal.wait_for("Conversations · telegram")
+    assert "Quokka" not in terminal.text
     terminal.send("ctrl+q")
     assert terminal.finish().code == 0
     terminal = browse(place, "--limit", "2", shows="2 conversations")
@@ -290,9 +297,9 @@ def test_the_palette_and_help_name_the_keys(place: Home, browse: Browse) -> None
     terminal.send("ctrl+p")
     terminal.wait_for("Search for commands")
     terminal.type("trash")
-    terminal.wait_for("Trash  (F4)")
+    terminal.wait_for("Open the trash  (F4)")
     terminal.send("escape")
-    terminal.wait_gone("Trash  (F4)")
+    terminal.wait_gone("Open the trash")
     terminal.send("f1")
     terminal.wait_for("Anywhere", "Resume the conversation.")
 
@@ -303,10 +310,11 @@ def test_no_colour_means_none(place: Home, browse: Browse) -> None:
     terminal.type("quokka")
     terminal.wait_for("Results")
     go_to_list(terminal)
-    terminal.send("2")
     terminal.wait_for("● You")
-    terminal.send("ctrl+d")
-    terminal.wait_for("Move to trash", "62 messages")
+    terminal.send("f2")
+    terminal.wait_for("Delete old conversations", "can be undone")
+    terminal.send("enter")
+    terminal.wait_for("▸Delete◂")
     terminal.send("ctrl+q")
     assert coloured(terminal.finish().output) == []
 
@@ -348,4 +356,4 @@ def test_the_search_is_remembered(place: Home, browse: Browse, tmp_path: Path) -
 
 def _recalls(terminal: Terminal) -> bool:
     terminal.send("up")
-    return "termites" in terminal.lines[2]
+    return "termites" in terminal.lines[1]

@@ -59,6 +59,13 @@ class Member:
     """The column of a newer file that hides it: archived or hidden."""
     root: str | None = None
     folder: str | None = None
+    cost: float | None = None
+    estimate: float | None = None
+    tokens: int | None = None
+
+    @property
+    def spent(self) -> float:
+        return (self.estimate if self.cost is None else self.cost) or 0.0
 
     @property
     def workspace(self) -> str | None:
@@ -84,6 +91,9 @@ def write(con: apsw.Connection, family: Iterable[Member], *, newer: bool = False
             "title": each.title,
             "model": each.model,
             "message_count": each.count,
+            "actual_cost_usd": each.cost,
+            "estimated_cost_usd": each.estimate,
+            "output_tokens": each.tokens,
         }
         if each.workspace:
             row |= {"git_repo_root": each.root, "cwd": each.folder}
@@ -127,6 +137,9 @@ def families(draw: st.DrawFn) -> list[Member]:
             filed=draw(st.sampled_from((None, None, None, "archived", "hidden"))),
             root=root,
             folder=folder,
+            cost=draw(st.none() | st.sampled_from((0.0, 0.5, 2.0))),
+            estimate=draw(st.none() | st.sampled_from((0.25, 1.0))),
+            tokens=draw(st.none() | st.integers(0, 3)),
         )
         for each, title in zip(ids, titles, strict=False)
         for root, folder in [draw(st.sampled_from(FOLDERS))]
@@ -152,7 +165,7 @@ def heading(now: float, moment: float) -> str:
     """Return what a list by date says above something of a moment."""
     then = datetime.fromtimestamp(moment)
     days = (datetime.fromtimestamp(now).date() - then.date()).days
-    for limit, name in ((0, "Today"), (1, "Yesterday"), (6, "Last 7 days"), (29, "Last 30 days")):
+    for limit, name in ((0, "Today"), (1, "Yesterday"), (6, f"{then:%A}"), (29, "Last 30 days")):
         if days <= limit:
             return name
     return f"{then:%B} {then.year}"
@@ -206,6 +219,14 @@ class PlainList:
     def total(self, root: Member) -> int:
         """Return how many messages a conversation says it has."""
         return sum(each.count or 0 for each in self.chains[root.id])
+
+    def spent(self, root: Member) -> float:
+        """Return what a conversation cost."""
+        return sum(each.spent for each in self.chains[root.id])
+
+    def tokens(self, root: Member) -> int:
+        """Return how many tokens a conversation took."""
+        return sum(each.tokens or 0 for each in self.chains[root.id])
 
     def relatives(self, root: Member) -> int:
         """Return how many others hang on a conversation."""
@@ -293,8 +314,13 @@ class PlainList:
             found.sort(key=self.total, reverse=True)
         elif view.sort is Sort.TITLE:
             found.sort(key=self._by_title)
+        elif view.sort is Sort.COST:
+            found.sort(key=self.spent, reverse=True)
+        elif view.sort is Sort.TOKENS:
+            found.sort(key=self.tokens, reverse=True)
         found = found[: view.limit]
-        if view.group is Grouping.NONE:
+        timeless = view.sort not in (Sort.ACTIVITY, Sort.STARTED)
+        if view.group is Grouping.NONE or (view.group is Grouping.DATE and timeless):
             return [each.id for each in found]
         moment = (lambda each: each.started) if view.sort is Sort.STARTED else self.last
         labels: dict[Grouping, Callable[[Member], str]] = {

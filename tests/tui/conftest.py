@@ -16,15 +16,17 @@ from syrupy.location import PyTestLocation
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
+from bench.sample_sessions import create
 from hermes_store.store import Store
 from hermes_tui import store_access
 from hermes_tui.app import HermesApp
 from hermes_tui.browse import list_pane
 from hermes_tui.demo.model_server import DemoServer
-from hermes_tui.demo.sample_sessions import create
+from hermes_tui.transcript.view import Transcript
+from hermes_tui.widgets import status_bar
 from tests.support import raw
 from tests.tui.off_the_loop import watched
-from tests.tui.running import NOW, WIDE, Keys, Script, load, press
+from tests.tui.running import NOW, WIDE, Keys, Script, load, press, settle
 
 ROOT = Path(__file__).parent.parent.parent
 SAMPLE_SESSIONS = 120
@@ -71,6 +73,8 @@ def still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda _: None)
     monkeypatch.setattr(list_pane, "REST", 0)
     monkeypatch.setattr(store_access, "POLL_SECONDS", NEVER)
+    monkeypatch.setattr(status_bar, "SECONDS", NEVER)
+    monkeypatch.setattr(status_bar, "ERROR_SECONDS", NEVER)
     monkeypatch.setattr(pytest_textual_snapshot, "SVGImageExtension", Pictures)
     with utc():
         yield
@@ -125,6 +129,16 @@ def sample(sample_file: Path, path: Path) -> Path:
     return path
 
 
+async def measure(pilot: Pilot[Any]) -> None:
+    """Find all heights of a transcript: its scroll bar shows guesses for what was never seen."""
+    for view in pilot.app.screen.query(Transcript):
+        for place in range(len(view.laid_out.heights)):
+            view.laid_out.height(place)
+        view.measure()
+        view.refresh()
+    await settle(pilot)
+
+
 @pytest.fixture
 def snap(snap_compare: Any) -> Snap:
     """Take a picture, and compare it with the one that is kept."""
@@ -140,6 +154,7 @@ def snap(snap_compare: Any) -> Snap:
             if script is not None:
                 await script(pilot)
             await press(pilot, *keys)
+            await measure(pilot)
 
         same = snap_compare(app, terminal_size=size, run_before=before)
         assert app.crash_log is None, app.crash_log.read_text()

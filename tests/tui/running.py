@@ -19,11 +19,11 @@ from textual.worker import WorkerCancelled
 from hermes_store.config.settings import Config
 from hermes_tui.app import HermesApp
 from hermes_tui.browse.screen import BrowseScreen
-from hermes_tui.start_options import Choice, Opening
+from hermes_tui.opening.start_options import Choice, Opening
 from hermes_tui.store_access import Access
 
 NOW = 1_790_000_000.0
-"""What the clock of every test says: Monday, 21 September 2026, 13:33:20 UTC."""
+"""What the clock of every test says: Monday, 21 September 2026, 14:13:20 UTC."""
 WIDE = (120, 36)
 PATIENCE = 20.0
 
@@ -49,13 +49,13 @@ def make_app(database: Path, *, clock: float | None = NOW, **opening: Any) -> He
 
 
 async def settle(pilot: Pilot[Any]) -> None:
-    """Wait until nothing is under way: no worker runs and no message waits."""
+    """Wait until nothing is under way: no worker runs and no message or key waits."""
     while True:
         await pilot.pause()
         # A pause ends with painting, and what is painted may ask for what it lacks.
         await pilot._wait_for_screen()
         running = [worker for worker in pilot.app.workers if not worker.is_finished]
-        if not running:
+        if not running and not getattr(pilot.app, "_typed", None):
             return
         with suppress(WorkerCancelled):
             await pilot.app.workers.wait_for_complete(running)
@@ -135,5 +135,7 @@ def text_of(widget: Widget) -> str:
 
 
 def said(pilot: Pilot[Any]) -> list[str]:
-    """Return what was announced at the edge of the screen."""
-    return [note.message for note in pilot.app._notifications]
+    """Return what the status line of the browser says, after what else was announced."""
+    notes = [note.message for note in pilot.app._notifications]
+    screens = [each for each in pilot.app.screen_stack if isinstance(each, BrowseScreen)]
+    return notes + [each.status.message for each in screens if each.status.message]

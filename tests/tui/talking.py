@@ -18,7 +18,8 @@ from hermes_tui.chat.input_field import Prompt
 from hermes_tui.chat.screen import ChatScreen
 from hermes_tui.cli.common.builtin_chat import conversation_maker
 from hermes_tui.demo.model_server import DemoServer
-from hermes_tui.start_options import State
+from hermes_tui.opening.start_options import State
+from hermes_tui.widgets.plain_text import PlainText
 from tests.support import add
 from tests.tui.running import NOW, PATIENCE, make_app, settle, text_of
 
@@ -76,7 +77,8 @@ def field(pilot: Pilot[Any]) -> Prompt:
 
 def note(pilot: Pilot[Any]) -> str:
     """Return the remark above the field."""
-    return text_of(screen(pilot).note)
+    box = screen(pilot).note
+    return text_of(box.query_one(PlainText)) if box.display else ""
 
 
 async def wait(pilot: Pilot[Any], condition: Callable[[], object], what: str) -> None:

@@ -12,6 +12,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from hermes_store import SessionDB
+from hermes_store.errors import ConfigError
 from hermes_store.records.message import Message
 from hermes_store.records.session import Session
 from hermes_store.sessions.api import Messages
@@ -22,7 +23,7 @@ from tests.chat.misbehaving_servers import TroubleServer, breaks_off, refuses, s
 from tests.chat.talking import asked_by_chat, talk
 from tests.support import add
 from tests.tui import stock
-from tests.tui.running import NOW, drive, listed, main, press, settle, shown
+from tests.tui.running import NOW, drive, listed, main, make_app, press, settle, shown
 from tests.tui.talking import (
     OLD,
     chat_app,
@@ -335,10 +336,20 @@ def test_searching_from_a_chat_above_the_browser(path: Path, server: DemoServer)
 
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "enter")
+        assert screen(pilot).session_id == "newest"
         await say(pilot, "/search oldest")
-        assert isinstance(pilot.app.screen, BrowseScreen)
-        assert main(pilot).search.text == "oldest"
-        assert listed(pilot) == ["oldest"]
+        above = pilot.app.screen
+        assert isinstance(above, BrowseScreen) and above is not main(pilot)
+        assert above.search.text == "oldest"
+        assert "back to chat" in shown(pilot)
+        await press(pilot, "escape")
+        assert is_on_top(pilot) and screen(pilot).session_id == "newest"
+        await say(pilot, "/search oldest")
+        await press(pilot, "enter")
+        assert is_on_top(pilot) and screen(pilot).session_id == "oldest"
+        await press(pilot, "escape")
+        assert pilot.app.screen is main(pilot)
+        assert main(pilot).list.sessions.current_id() == "oldest"
 
     drive(chat_app(path, server, chat_first=False), script)
 
@@ -421,3 +432,20 @@ def test_the_other_window_compressed_the_session(path: Path, server: DemoServer)
 
     drive(chat_app(path, server, OLD), script)
     assert len(sessions(path)) == 2
+
+
+def test_a_chat_that_cannot_begin_can_be_left(path: Path) -> None:
+    """Without a model nothing is ever answered, and nothing is under way."""
+    stock.one(path)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, "enter")
+        await say(pilot, "hello")
+        assert "Esc stop" not in shown(pilot)
+        await press(pilot, "ctrl+c", "escape")
+        assert pilot.app.screen is main(pilot)
+
+    def refuse(session_id: str | None) -> Any:
+        raise ConfigError("No model is set.")
+
+    drive(make_app(path, open_chat=refuse), script)

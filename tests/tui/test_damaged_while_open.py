@@ -20,7 +20,7 @@ SEEDS = range(FACTOR)
 async def _use(pilot: Pilot[Any]) -> None:
     """Move, read, search, rename and look at the dialogs."""
     await press(pilot, "tab", "down", "down")
-    for key in ("1", "2", "3", "4"):
+    for key in ["ctrl+t"] * 4:
         await press(pilot, key)
     for key in ("t", "f3", "f6", "p", "e", "d"):
         await press(pilot, key)

@@ -15,9 +15,10 @@ from hermes_store import SessionDB
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.sessions import messages, session_rows
 from hermes_store.store import Store
-from hermes_tui.start_options import State
+from hermes_tui.dialogs.delete import DeleteDialog
+from hermes_tui.opening.start_options import State
 from tests.support import raw
-from tests.tui.running import NOW, Typed, drive, main, make_app, page, press, text_of
+from tests.tui.running import NOW, Typed, drive, main, make_app, page, press, said, text_of
 
 UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 EVIL = (
@@ -33,7 +34,7 @@ def hostile(path: Path, text: str) -> None:
     """Make a file in which everything that can be a text is this one."""
     short = text[:300]
     call = {"id": short, "function": {"name": short, "arguments": json.dumps({"path": short})}}
-    said: list[dict[str, Any]] = [
+    spoken: list[dict[str, Any]] = [
         {"role": "user", "content": text},
         {"role": "assistant", "content": text, "reasoning": text, "tool_calls": [call]},
         {"role": "tool", "content": text, "tool_name": short},
@@ -42,7 +43,7 @@ def hostile(path: Path, text: str) -> None:
     ]
     with SessionDB(path) as db, db._db.write() as tx:
         session_rows.create(tx, ID, "cli", model=short, started_at=NOW - 900)
-        for place, message in enumerate(said):
+        for place, message in enumerate(spoken):
             messages.append(tx, ID, message, NOW - 900 + place)
         session_rows.end(tx, ID, short, NOW - 600)
         session_rows.create(
@@ -81,8 +82,11 @@ def test_list_and_pages(path: Path, size: tuple[int, int]) -> None:
             assert_harmless(pilot)
             await press(pilot, "down")
             assert_harmless(pilot)
-            await press(pilot, "tab", "z", "home")
+            await press(pilot, "tab", "Z", "home")
             assert_harmless(pilot)
+            await press(pilot, "z")
+            assert_harmless(pilot)
+            await press(pilot, "z")
             await press(pilot, "end", "escape", "up")
             assert main(pilot).list.sessions.has_focus
 
@@ -121,12 +125,17 @@ def test_dialogs(path: Path) -> None:
 
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, Typed("needle [/x] [bold]"), "tab")
-        for key in ("r", "d", "e", "p", "t", "f3", "f6", "ctrl+p"):
+        for key in ("r", "e", "p", "t", "f3", "f6", "ctrl+p"):
             await press(pilot, key)
             assert pilot.app.screen is not main(pilot), f"{key} opened nothing"
             assert_harmless(pilot)
             await press(pilot, "escape")
             assert pilot.app.screen is main(pilot)
+        main(pilot).list.sessions.focus()
+        await press(pilot, "right", "down", "d")
+        assert isinstance(pilot.app.screen, DeleteDialog)
+        assert_harmless(pilot)
+        await press(pilot, "escape")
 
     drive(make_app(path), script)
 
@@ -137,12 +146,12 @@ def test_trash(path: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "tab", "d")
         assert_harmless(pilot)
-        await pilot.click("#ok")
-        await press(pilot)
-        assert_harmless(pilot)
+        assert "moved to trash" in said(pilot)[0]
         await press(pilot, "f4")
         assert_harmless(pilot)
-        await press(pilot, "enter")
+        await press(pilot, "d")
+        assert_harmless(pilot)
+        await press(pilot, "escape", "enter")
         assert main(pilot).list.sessions.count == 1
         assert_harmless(pilot)
 
@@ -183,7 +192,7 @@ def test_enormous_messages(path: Path, text: str) -> None:
 
     async def script(pilot: Pilot[Any]) -> None:
         assert_harmless(pilot)
-        await press(pilot, "tab", "tab", "z", "home", "down", "end")
+        await press(pilot, "tab", "tab", "Z", "home", "down", "end")
         assert_harmless(pilot)
 
     drive(make_app(path, state=State(tab="transcript")), script)

@@ -17,8 +17,8 @@ from hermes_store.store import Store
 from hermes_tui.app import HermesApp
 from hermes_tui.browse import session_list_widget
 from hermes_tui.browse.list_pane import ListPane
-from hermes_tui.first_list_rows import HEAD
-from hermes_tui.start_options import Choice, State
+from hermes_tui.opening.first_list_rows import HEAD
+from hermes_tui.opening.start_options import Choice, State
 from tests.support import add
 from tests.tui import stock
 from tests.tui.running import NOW, drive, listed, main, make_app, press, shown, until
@@ -44,11 +44,15 @@ def test_the_marked_one_stays_when_another_comes_on_top(sample: Path) -> None:
 def test_at_the_top_a_new_session_comes_into_sight(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         sessions = main(pilot).list.sessions
-        marked = sessions.current_id()
         with SessionDB(sample) as db:
             add(db, "brand-new", "hello there", at=NOW - 50)
         await until(pilot, lambda: "hello there" in shown(pilot), "the new session")
-        assert sessions.current_id() == marked
+        assert sessions.current_id() == "brand-new", "nobody has moved the cursor yet"
+        await press(pilot, "tab", "down", "up")
+        with SessionDB(sample) as db:
+            add(db, "newer", "hello again", at=NOW - 40)
+        await until(pilot, lambda: "hello again" in shown(pilot), "the newer session")
+        assert sessions.current_id() == "brand-new"
 
     drive(make_app(sample), script)
 
@@ -62,7 +66,7 @@ def test_a_session_that_goes_on_moves_to_the_top(path: Path) -> None:
         with SessionDB(path) as db:
             db.append_message("old", "user", "one more thing", timestamp=NOW - 5)
         await until(pilot, lambda: listed(pilot) == ["old", "new", "middle"], "the other order")
-        await until(pilot, lambda: "just now" in shown(pilot), "its new age")
+        await until(pilot, lambda: " now " in shown(pilot), "its new age")
 
     drive(make_app(path), script)
 
@@ -97,9 +101,11 @@ def test_only_rows_in_sight_are_read(sample: Path, monkeypatch: pytest.MonkeyPat
     asked: list[str] = []
     read = Lists.rows
 
-    def counting(self: Lists, ids: Sequence[str], *, now: float) -> list[ListRow]:
+    def counting(
+        self: Lists, ids: Sequence[str], *, now: float, last: bool = False
+    ) -> list[ListRow]:
         asked.extend(ids)
-        return read(self, ids, now=now)
+        return read(self, ids, now=now, last=last)
 
     async def script(pilot: Pilot[Any]) -> None:
         sessions = main(pilot).list.sessions
@@ -151,10 +157,10 @@ def test_hidden_ones_are_counted_and_one_key_away(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         before = len(listed(pilot))
         assert f"+{hidden:,} hidden" in shown(pilot)
-        await press(pilot, "tab", "h")
+        await press(pilot, "tab", "H")
         assert len(listed(pilot)) == before + hidden
         assert main(pilot).list.view.shown == frozenset(Hidden)
-        await press(pilot, "h")
+        await press(pilot, "H")
         assert len(listed(pilot)) == before
 
     drive(make_app(sample), script)
@@ -185,7 +191,8 @@ def test_folding_keeps_the_place(sample: Path) -> None:
 def test_the_lineage_leads_to_a_session(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         screen = main(pilot)
-        await press(pilot, "tab", "3", "tab", "home")
+        screen.action_show_tab("lineage")
+        await press(pilot, "tab", "tab", "home")
         assert screen.reading.lineage.count == 4
         await press(pilot, "down", "enter")
         assert screen.search.text.startswith("id:")

@@ -9,6 +9,8 @@ import pytest
 from textual.pilot import Pilot
 
 from hermes_store import SessionDB
+from hermes_tui.chat import drafts
+from hermes_tui.chat.drafts import Draft
 from hermes_tui.chat.endpoint_settings import Endpoint
 from hermes_tui.demo.model_server import DemoServer
 from tests.chat.misbehaving_servers import (
@@ -166,6 +168,29 @@ def test_unknown_command(path: Path, server: DemoServer, snap: Snap) -> None:
 def test_offers(path: Path, server: DemoServer, snap: Snap, size: Size) -> None:
     old_chat(path)
     snap(chat_app(path, server, OLD), "/", size=size)
+
+
+@SIZES
+def test_menu(path: Path, server: DemoServer, snap: Snap, size: Size) -> None:
+    old_chat(path)
+    snap(chat_app(path, server, OLD), "/", *["down"] * 9, size=size)
+
+
+@SIZES
+def test_draft_restored(path: Path, server: DemoServer, snap: Snap, size: Size) -> None:
+    old_chat(path)
+    drafts.keep(path, Draft("before", OLD, "And what do they eat\nin winter?", NOW))
+    snap(chat_app(path, server, OLD), size=size)
+
+
+def test_cleared(path: Path, server: DemoServer, snap: Snap) -> None:
+    old_chat(path)
+    snap(chat_app(path, server, OLD), *"never mind", "ctrl+c", size=(80, 24))
+
+
+def test_searching_from_the_chat(path: Path, server: DemoServer, snap: Snap) -> None:
+    old_chat(path)
+    snap(chat_app(path, server, OLD), script=says("/search quokkas"), size=(80, 24))
 
 
 @SIZES

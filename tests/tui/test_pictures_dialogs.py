@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from hermes_store.engines.sqlite.sidecar_database import path_for
 from hermes_store.store import Store
-from hermes_tui.dialogs import stats, trash
-from hermes_tui.start_options import State
+from hermes_tui.dialogs import trash
+from hermes_tui.opening.kept_state import Kept
+from hermes_tui.opening.start_options import State
+from tests.support import raw
 from tests.tui import stock
 from tests.tui.conftest import Snap
-from tests.tui.running import Typed, make_app
+from tests.tui.running import NOW, Typed, make_app
 
 TITLED = State(session_id="20260921_122746_1b186aa4")
 SIZES = {"wide": (120, 36), "narrow": (80, 24), "tiny": (40, 12)}
@@ -21,8 +24,7 @@ sizes = pytest.mark.parametrize("size", SIZES)
 @pytest.fixture
 def rounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sizes of files depend on the versions of SQLite and zlib; say something else instead."""
-    for module in (stats, trash):
-        monkeypatch.setattr(module, "byte_size", lambda _: "12.3 KB")
+    monkeypatch.setattr(trash, "byte_size", lambda _: "12.3 KB")
 
 
 # -- rename ------------------------------------------------------------------------------------
@@ -51,7 +53,7 @@ def test_rename_to_nothing(sample: Path, snap: Snap) -> None:
 
 @sizes
 def test_delete(sample: Path, snap: Snap, size: str) -> None:
-    snap(make_app(sample, state=TITLED), "tab", "d", size=SIZES[size])
+    snap(make_app(sample, state=TITLED), "tab", "x", "x", "d", size=SIZES[size])
 
 
 def test_delete_several(sample: Path, snap: Snap) -> None:
@@ -65,7 +67,17 @@ def test_delete_part_of_a_chain(sample: Path, snap: Snap) -> None:
 
 def test_delete_protected(path: Path, snap: Snap) -> None:
     stock.with_live(path)
-    snap(make_app(path), "tab", "d")
+    snap(make_app(path), "tab", "A", "d")
+
+
+@sizes
+def test_deleted(sample: Path, snap: Snap, size: str) -> None:
+    """What was done is said in the last line."""
+    snap(make_app(sample, state=TITLED), "tab", "d", size=SIZES[size])
+
+
+def test_undone(sample: Path, snap: Snap) -> None:
+    snap(make_app(sample, state=TITLED), "tab", "P", "d", "u")
 
 
 # -- prune, export -----------------------------------------------------------------------------
@@ -74,6 +86,10 @@ def test_delete_protected(path: Path, snap: Snap) -> None:
 @sizes
 def test_prune(sample: Path, snap: Snap, size: str) -> None:
     snap(make_app(sample), "f2", size=SIZES[size])
+
+
+def test_prune_spares_some(sample: Path, snap: Snap) -> None:
+    snap(make_app(sample), "f2", *["tab"] * 6, "space", "down", "space")
 
 
 def test_prune_wrong_filter(sample: Path, snap: Snap) -> None:
@@ -92,6 +108,11 @@ def test_export_selected(sample: Path, snap: Snap, monkeypatch: pytest.MonkeyPat
     snap(make_app(sample, state=TITLED), "tab", "x", "x", "e")
 
 
+def test_export_arrows(sample: Path, snap: Snap, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")
+    snap(make_app(sample, state=TITLED), "tab", "e", "tab", "down")
+
+
 # -- trash, saved searches ---------------------------------------------------------------------
 
 
@@ -108,9 +129,21 @@ def test_trash(sample: Path, snap: Snap, size: str) -> None:
 
 
 @pytest.mark.usefixtures("rounded")
-def test_trash_purge(sample: Path, snap: Snap) -> None:
+@sizes
+def test_trash_of_one_deletion(sample: Path, snap: Snap, size: str) -> None:
+    with Store(sample) as store:
+        roots = (stock.CHAIN, TITLED.session_id or "", stock.FAMILY)
+        store.trash.delete([each for root in roots for each in store.lineage.members(root)])
+    with raw(path_for(sample)) as con:
+        con.execute("UPDATE trash_batches SET deleted_at = ?", (NOW - 600,))
+    snap(make_app(sample), "f4", "down", size=SIZES[size])
+
+
+@pytest.mark.usefixtures("rounded")
+@sizes
+def test_trash_purge(sample: Path, snap: Snap, size: str) -> None:
     stock.fill_trash(sample, stock.CHAIN)
-    snap(make_app(sample), "f4", "d")
+    snap(make_app(sample), "f4", "d", size=SIZES[size])
 
 
 def test_saved_searches_empty(sample: Path, snap: Snap) -> None:
@@ -121,11 +154,12 @@ def test_saved_searches_keep(sample: Path, snap: Snap) -> None:
     snap(make_app(sample), Typed("docker"), "f6")
 
 
-def test_saved_searches(sample: Path, snap: Snap) -> None:
+@sizes
+def test_saved_searches(sample: Path, snap: Snap, size: str) -> None:
     with Store(sample) as store:
         store.saved_searches.save("deployments", "docker deploy after:30d")
         store.saved_searches.save("[/b] odd", "source:telegram [bold]x")
-    snap(make_app(sample), Typed("docker"), "ctrl+s")
+    snap(make_app(sample), Typed("docker"), "ctrl+s", size=SIZES[size])
 
 
 # -- the rest ----------------------------------------------------------------------------------
@@ -133,11 +167,21 @@ def test_saved_searches(sample: Path, snap: Snap) -> None:
 
 @sizes
 def test_settings(sample: Path, snap: Snap, size: str) -> None:
-    snap(make_app(sample, keys={"delete": "x", "select": "space"}), "f9", size=SIZES[size])
+    kept = Kept(theme="hermes-dark", keys={"rename-now": "f7"})
+    snap(make_app(sample, kept=kept), "f9", size=SIZES[size])
 
 
 def test_settings_press_a_key(sample: Path, snap: Snap) -> None:
-    snap(make_app(sample), "f9", "tab", "down", "enter")
+    snap(make_app(sample), "f9", *["down"] * 6, "enter")
+
+
+def test_settings_key_taken(sample: Path, snap: Snap) -> None:
+    snap(make_app(sample), "f9", *["down"] * 6, "enter", "d")
+
+
+@sizes
+def test_settings_themes(sample: Path, snap: Snap, size: str) -> None:
+    snap(make_app(sample), "f9", "enter", "down", size=SIZES[size])
 
 
 @sizes
@@ -149,21 +193,17 @@ def test_help_language(sample: Path, snap: Snap) -> None:
     snap(make_app(sample), "f1", "end")
 
 
-@pytest.mark.usefixtures("rounded")
-@sizes
-def test_stats(sample: Path, snap: Snap, size: str) -> None:
-    snap(make_app(sample), "f3", size=SIZES[size])
-
-
-@pytest.mark.usefixtures("rounded")
-def test_stats_of_a_year(sample: Path, snap: Snap) -> None:
-    snap(make_app(sample), "f3", "right", "right")
-
-
 def test_tags(sample: Path, snap: Snap) -> None:
     with Store(sample) as store:
         store.marks.tag(TITLED.session_id or "", "work", "urgent")
     snap(make_app(sample, state=TITLED), "tab", "t")
+
+
+@sizes
+def test_tags_of_several(sample: Path, snap: Snap, size: str) -> None:
+    with Store(sample) as store:
+        store.marks.tag(TITLED.session_id or "", "work", "next week")
+    snap(make_app(sample, state=TITLED), "tab", "x", "x", "t", size=SIZES[size])
 
 
 # Without a text the order is Textual's, which differs from one start to the next.

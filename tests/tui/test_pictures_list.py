@@ -13,8 +13,8 @@ from hermes_store.records.listing import Grouping, Sort, View
 from hermes_store.records.search import Looked, Request, SearchResult
 from hermes_store.search.api import MessageSearch
 from hermes_store.store import Store
+from hermes_tui.opening.start_options import State
 from hermes_tui.presentation import themes
-from hermes_tui.start_options import State
 from tests.store import newer
 from tests.support import add
 from tests.tui import stock
@@ -206,7 +206,7 @@ def test_sorted(sample: Path, snap: Snap, sort: Sort) -> None:
 def test_hidden_shown(sample: Path, snap: Snap) -> None:
     with Store(sample) as store:
         store.marks.archive("20260921_113524_8c72dd0c")
-    snap(make_app(sample), "tab", "h")
+    snap(make_app(sample), "tab", "H")
 
 
 def test_selected(sample: Path, snap: Snap) -> None:

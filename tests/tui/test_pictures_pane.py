@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hermes_tui.start_options import State
+from hermes_tui.opening.start_options import State
 from tests.tui import stock
 from tests.tui.conftest import Snap
 from tests.tui.running import Typed, make_app
@@ -28,7 +28,7 @@ def test_transcript_opened(sample: Path, snap: Snap) -> None:
 
 def test_transcript_all_opened(sample: Path, snap: Snap) -> None:
     app = make_app(sample, state=State(session_id=TOOLS, tab="transcript"))
-    snap(app, "tab", "tab", "z", "home")
+    snap(app, "tab", "tab", "Z", "home")
 
 
 def test_transcript_with_matches(sample: Path, snap: Snap) -> None:
@@ -77,3 +77,30 @@ def test_info(sample: Path, snap: Snap) -> None:
 def test_find(sample: Path, snap: Snap) -> None:
     app = make_app(sample, state=State(session_id=TOOLS, tab="transcript"))
     snap(app, "tab", "tab", "slash")
+
+
+def test_find_with_matches(sample: Path, snap: Snap) -> None:
+    app = make_app(sample, state=State(session_id=TOOLS, tab="transcript"))
+    snap(app, "tab", "tab", "slash", Typed("the"), "enter")
+
+
+def test_zoom(sample: Path, snap: Snap) -> None:
+    snap(make_app(sample, state=State(session_id=TOOLS)), "tab", "z", "home", "t")
+
+
+def test_zoom_wide(sample: Path, snap: Snap) -> None:
+    snap(make_app(sample, state=State(session_id=TOOLS)), "tab", "z", size=(200, 50))
+
+
+def test_zoom_tiny(sample: Path, snap: Snap) -> None:
+    snap(make_app(sample, state=State(session_id=TOOLS)), "tab", "z", size=(40, 12))
+
+
+def test_zoom_light(sample: Path, snap: Snap) -> None:
+    app = make_app(sample, state=State(session_id=TOOLS), theme="hermes-light")
+    snap(app, "tab", "z", "home")
+
+
+def test_zoom_ansi(sample: Path, snap: Snap) -> None:
+    app = make_app(sample, state=State(session_id=TOOLS), theme="ansi-dark")
+    snap(app, "tab", "z", "home")

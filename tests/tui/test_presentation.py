@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from hermes_tui.browse.completion import VALUES, completed
-from hermes_tui.presentation import messages
+from hermes_tui.presentation import wrap_text
 from hermes_tui.presentation.fit_text import fit
 from hermes_tui.presentation.styled_line import cut, width_of
-from hermes_tui.presentation.times import age, local_time
+from hermes_tui.presentation.times import age, list_age, local_time
 
 TEXTS = st.text(
     st.one_of(
@@ -21,6 +21,8 @@ TEXTS = st.text(
     max_size=80,
 )
 DAY = 86_400.0
+MIDNIGHT = 51_200
+"""Seconds since the midnight before the moment that these tests call now."""
 
 
 @given(TEXTS, st.integers(-3, 60))
@@ -49,7 +51,7 @@ def test_cut_is_exact(pieces: list[tuple[str, str]], width: int) -> None:
     st.integers(2, 40),
 )
 def test_wrapping_loses_nothing(text: str, room: int) -> None:
-    lines = list(messages._wrapped(text, room))
+    lines = list(wrap_text.wrapped(text, room))
     assert all(cell_len(line) <= room for line in lines)
     # At a break one space may go; everything else is there, in order.
     assert "".join(lines).replace(" ", "") == text.replace("\n", "").replace(" ", "")
@@ -59,7 +61,7 @@ def test_wrapping_loses_nothing(text: str, room: int) -> None:
 @given(TEXTS.filter(lambda text: "\n" not in text), st.integers(2, 40))
 def test_what_fits_is_not_broken(text: str, room: int) -> None:
     if cell_len(text) <= room:
-        assert list(messages._wrapped(text, room)) == [text]
+        assert list(wrap_text.wrapped(text, room)) == [text]
 
 
 @given(
@@ -75,7 +77,7 @@ def test_what_fits_is_not_broken(text: str, room: int) -> None:
     )
 )
 def test_completion_only_adds(text: str) -> None:
-    known = {"model": ("Claude-Opus", "gpt"), "tag": ("work",)}
+    known = {"model": {"Claude-Opus": 3, "gpt": 1}, "tag": {"work": 0}}
     wider = completed(text, known)
     if wider is None:
         return
@@ -90,7 +92,7 @@ def test_completion_knows_the_fields() -> None:
     assert completed("sour", {}) == "source:"
     assert completed("docker -sour", {}) == "docker -source:"
     assert completed("source:tele", {}) == "source:telegram"
-    assert completed("model:cl", {"model": ["claude"]}) == "model:claude"
+    assert completed("model:cl", {"model": {"claude": 2}}) == "model:claude"
     assert completed("s", {}) is None, "one letter is a word like any other"
     assert completed("source:telegram", {}) is None
     assert completed('"sour', {}) is None
@@ -104,6 +106,7 @@ def test_ages_are_short(moment: float, ago: float, short: bool) -> None:
 
 
 def test_ages_in_words() -> None:
+    """Yesterday is the day before, not twenty-four hours ago."""
     now = 1_790_000_000.0
     for ago, long, short in (
         (-5, "just now", "now"),
@@ -111,15 +114,29 @@ def test_ages_in_words() -> None:
         (60, "1m ago", "1m"),
         (3_599, "59m ago", "59m"),
         (3_600, "1h ago", "1h"),
-        (DAY - 1, "23h ago", "23h"),
+        (MIDNIGHT, "14h ago", "14h"),
+        (MIDNIGHT + 1, "yesterday", "1d"),
         (DAY, "yesterday", "1d"),
-        (2 * DAY, "2d ago", "2d"),
-        (7 * DAY - 1, "6d ago", "6d"),
-        (7 * DAY, "14 Sep", "14 Sep"),
+        (MIDNIGHT + DAY, "yesterday", "1d"),
+        (MIDNIGHT + DAY + 1, "2d ago", "2d"),
+        (MIDNIGHT + 6 * DAY, "6d ago", "6d"),
+        (MIDNIGHT + 6 * DAY + 1, "14 Sep", "14 Sep"),
         (300 * DAY, "Nov 2025", "Nov 2025"),
     ):
         assert age(now - ago, now) == long
         assert age(now - ago, now, short=True) == short
+
+
+def test_under_the_heading_of_a_day_the_time_is_enough() -> None:
+    now = 1_790_000_000.0
+    for ago, by_day, short in (
+        (MIDNIGHT, "14h", "14h"),
+        (MIDNIGHT + 1, "23:59", "1d"),
+        (MIDNIGHT + 3 * DAY + 60, "23:59", "4d"),
+        (MIDNIGHT + 6 * DAY + 1, "14 Sep", "14 Sep"),
+    ):
+        assert list_age(now - ago, now, by_day=True) == by_day
+        assert list_age(now - ago, now, by_day=False) == short
 
 
 @pytest.mark.parametrize("moment", [None, 0.0, -1.0, -1e300, float("-inf")])

@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from hermes_store.records.prune import PruneFilter
 from hermes_store.store import Store
+from hermes_tui.browse import change_jobs
 from hermes_tui.dialogs.export import Export
 from hermes_tui.dialogs.progress import GivenUp, ProgressDialog, Work
 from tests.tui.running import NOW, drive, listed, main, make_app, said, shown, until
@@ -76,3 +77,29 @@ def test_an_export_that_is_stopped_says_what_is_true(
     drive(make_app(sample), script)
     assert target.read_text() == "an older export"
     assert [each.name for each in tmp_path.iterdir() if "all.jsonl" in each.name] == ["all.jsonl"]
+
+
+def test_a_deletion_that_is_stopped_can_be_undone(sample: Path) -> None:
+    """What was moved to trash before it was stopped comes back with the undo of that step."""
+    with Store(sample) as store:
+        plan = store.upkeep.plan_prune(PruneFilter(older_than_days=30), NOW)
+        before = store.upkeep.statistics().sessions
+        steps = 0
+
+        class Impatient(Work):
+            """Stops at the third step."""
+
+            def progress(self, what: str, done: int, total: int) -> None:
+                nonlocal steps
+                steps += 1
+                if steps == 3:
+                    self.stop()
+                super().progress(what, done, total)
+
+        work = Impatient("Deleting", "The rest stays.")
+        outcome = change_jobs.prune(store, plan, None, work)
+        assert outcome.text == "Deleting was stopped. The rest stays."
+        assert store.upkeep.statistics().sessions < before
+        assert outcome.undo is not None
+        outcome.undo(store)
+        assert store.upkeep.statistics().sessions == before

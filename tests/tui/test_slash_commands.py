@@ -29,15 +29,15 @@ from tests.tui.talking import (
 def test_a_slash_offers_and_tab_completes(path: Path, server: DemoServer) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "/")
-        assert screen(pilot).offers.display
+        assert screen(pilot).menu.display
         assert "/export [file]" in shown(pilot)
         await press(pilot, "c", "o", "tab")
         assert field(pilot).text == "/compress"
         await press(pilot, "escape")
-        assert field(pilot).text == "" and not screen(pilot).offers.display
-        await press(pilot, *"/ti", "tab")
+        assert field(pilot).text == "/compress" and not screen(pilot).menu.display
+        await press(pilot, "ctrl+c", *"/ti", "tab")
         assert field(pilot).text == "/title "
-        assert not screen(pilot).offers.display
+        assert not screen(pilot).menu.display
         assert isinstance(pilot.app.focused, type(field(pilot)))
 
     drive(chat_app(path, server), script)
@@ -67,7 +67,7 @@ def test_a_title_waits_for_the_session(path: Path, server: DemoServer) -> None:
         await say(pilot, "/title")
         assert "No title yet" in note(pilot)
         await say(pilot, "/title my own")
-        assert "once the session starts" in note(pilot)
+        assert "once the conversation starts" in note(pilot)
         await say(pilot, "/title")
         assert "“my own”" in note(pilot)
         await say(pilot, "hello")
@@ -96,7 +96,7 @@ def test_compressing_shows_the_continuation(path: Path, server: DemoServer) -> N
     async def script(pilot: Pilot[Any]) -> None:
         await say(pilot, "/compress")
         assert "an old chat #2" in shown(pilot).splitlines()[0]
-        assert "Compressed. You are now in a continuation" in note(pilot)
+        assert "Conversation compressed" in note(pilot)
         await say(pilot, "how do I search?")
         await press(pilot, "escape")
 
@@ -143,7 +143,7 @@ def test_new_ends_the_session_and_begins_another(path: Path, server: DemoServer)
     async def script(pilot: Pilot[Any]) -> None:
         await say(pilot, "how do I search?")
         await say(pilot, "/new")
-        assert "new session" in shown(pilot).splitlines()[0]
+        assert "New conversation" in shown(pilot).splitlines()[0]
         assert "quokkas" not in shown(pilot)
         await say(pilot, "how do I export?")
         assert "how do I export?" in shown(pilot) and "quokkas" not in shown(pilot)

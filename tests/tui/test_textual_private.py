@@ -9,20 +9,26 @@ import pty
 import re
 import sys
 import termios
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from importlib.metadata import requires
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import textual
 from packaging.requirements import Requirement
 from textual import constants, events
 from textual.app import App
+from textual.binding import Binding
 from textual.drivers.linux_driver import LinuxDriver
 from textual.pilot import Pilot
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Input, TextArea
 
+from hermes_tui import textual_private
 from hermes_tui.textual_private import LOCAL_MODES, TAKE_SCREEN, KeysFirst, QuietApp
 from tests.house import ROOT
 
@@ -149,6 +155,103 @@ def test_textual_still_takes_the_screen_with_the_same_text() -> None:
     assert repr(TAKE_SCREEN)[1:-1] in source.read_text(encoding="utf-8")
     for name in ("_patch_iflag", "_patch_lflag", "attrs_before"):
         assert hasattr(LinuxDriver, name) or f"self.{name}" in source.read_text(encoding="utf-8")
+
+
+class Question(ModalScreen[str]):
+    """A dialog with a field."""
+
+    def compose(self) -> Iterable[Widget]:
+        yield Input("before")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value)
+
+
+class Typing(QuietApp[None]):
+    """An application with two fields and a dialog."""
+
+    BINDINGS: ClassVar = [Binding("ctrl+g", "ask", priority=True), Binding("f2", "area")]
+    waits = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers: list[str | None] = []
+
+    def compose(self) -> Iterable[Widget]:
+        yield Input()
+        yield TextArea()
+
+    def must_keys_wait(self) -> bool:
+        return self.waits
+
+    def action_ask(self) -> None:
+        self.push_screen(Question(), self.answers.append)
+
+    def action_area(self) -> None:
+        self.query_one(TextArea).focus()
+
+    def send(self, *keys: str) -> None:
+        """Deliver keys as if they came in one read."""
+        for key in keys:
+            self.post_message(events.Key(key, key if len(key) == 1 else None))
+
+    async def done(self, pilot: Pilot[None]) -> None:
+        """Wait until every key was handed out and handled."""
+        deadline = time.monotonic() + 60
+        while self._typed:
+            assert time.monotonic() < deadline, "keys are held"
+            await pilot.pause(0.01)
+        await pilot.pause()
+
+
+def test_each_key_is_done_before_the_next_begins() -> None:
+    app = Typing()
+
+    async def script(pilot: Pilot[None]) -> None:
+        app.send(*"xyz", *["backspace"] * 3, *"abc", "left", "d")
+        app.send("ctrl+g", *"new", "backspace", "x", "enter", "e")
+        app.send("f2", *"one", "enter", "backspace", "home", "t", "ctrl+z", "t")
+        await app.done(pilot)
+        assert app.query_one(Input).value == "abdec"
+        assert app.answers == ["nex"]
+        assert app.query_one(TextArea).text == "tone"
+        app.send("a")
+        app.post_message(events.Paste("pasted"))
+        app.send("left", "b")
+        await app.done(pilot)
+        assert app.query_one(TextArea).text == "tapastebdone"
+        assert app._handed_out == 33
+
+    drive(app, script)
+
+
+def test_keys_wait_for_what_an_earlier_one_began_but_not_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = Typing()
+
+    async def script(pilot: Pilot[None]) -> None:
+        monkeypatch.setattr(textual_private, "PATIENCE", 60.0)
+        app.waits = True
+        app.send("a")
+        await pilot.pause(0.1)
+        assert app.query_one(Input).value == ""
+        app.waits = False
+        await app.done(pilot)
+        assert app.query_one(Input).value == "a"
+        app.waits = True
+        app.send("escape", "b")
+        deadline = time.monotonic() + 30
+        while app._handed_out < 2:
+            assert time.monotonic() < deadline
+            await pilot.pause(0.01)
+        await pilot.pause(0.1)
+        assert app._handed_out == 2, "Escape does not wait"
+        monkeypatch.setattr(textual_private, "PATIENCE", 0.0)
+        await app.done(pilot)
+        assert app.query_one(Input).value == "ab"
+
+    drive(app, script)
 
 
 def test_there_is_an_upper_bound_on_textual() -> None:

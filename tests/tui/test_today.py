@@ -17,8 +17,8 @@ from hermes_store.records.workspace import Place
 from hermes_tui import app as application
 from hermes_tui.app import HermesApp
 from hermes_tui.cli.common.open_screen import opening_for
-from hermes_tui.first_list_rows import FirstPage
-from hermes_tui.start_options import Opening, State
+from hermes_tui.opening.first_list_rows import FirstPage
+from hermes_tui.opening.start_options import Opening, State
 from hermes_tui.store_access import Access
 from tests.store import versions
 from tests.store.engines.test_versions import Program
@@ -108,7 +108,7 @@ def test_one_key_shows_all_workspaces_and_searches_them(in_shop: HermesApp) -> N
         assert "3 conversations in shop-api (F5: all)" in page(pilot)[0]
         await press(pilot, Typed("lisbon"))
         assert listed(pilot) == []
-        assert any("No results in shop-api" in line for line in page(pilot))
+        assert any("Nothing found in shop-api" in line for line in page(pilot))
         await press(pilot, "f5")
         await until(pilot, lambda: listed(pilot) == ["trip"], "the hotel in Lisbon")
         await press(pilot, "escape")
@@ -117,6 +117,16 @@ def test_one_key_shows_all_workspaces_and_searches_them(in_shop: HermesApp) -> N
         await until(pilot, lambda: len(listed(pilot)) == 3, "one workspace")
 
     drive(in_shop, script)
+
+
+def test_a_browser_for_some_workspaces_searches_only_those(today: Path) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        await load(pilot)
+        assert listed(pilot) == ["ci", "cron", "pay"]
+        await press(pilot, Typed("mail OR retries"))
+        await until(pilot, lambda: listed(pilot) == ["pay"], "nothing about the website")
+
+    drive(make_app(today, view=View(workspace="shop")), script)
 
 
 def test_pruning_begins_with_what_is_shown(in_shop: HermesApp) -> None:
@@ -170,7 +180,7 @@ def test_fields_complete_with_what_is_there(today: Path) -> None:
         await press(pilot, Typed("retries"))
         await press(pilot, Typed(" workspace:sh"), "tab")
         field = pilot.app.screen.query_one("#query")
-        assert getattr(field, "value", "") == "retries workspace:shop-api"
+        assert getattr(field, "value", "") == "retries workspace:shop-api "
 
     drive(make_app(today), script)
 
@@ -204,7 +214,7 @@ def test_old_conversations_are_pruned_while_nobody_looks(
 def test_a_hit_among_summarised_turns_is_on_the_page(today: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await load(pilot)
-        await press(pilot, Typed('"etc/systemd"'), "ctrl+t")
+        await press(pilot, Typed('"etc/systemd"'))
         await until(
             pilot, lambda: any("Into /etc/systemd" in line for line in page(pilot)), "the turn"
         )

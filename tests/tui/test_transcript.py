@@ -13,9 +13,9 @@ from hermes_store import SessionDB
 from hermes_store.records.message import Message
 from hermes_store.sessions import messages, session_rows
 from hermes_store.sessions.api import Messages
+from hermes_tui.opening.start_options import State
 from hermes_tui.presentation import messages as blocks
-from hermes_tui.start_options import State
-from tests.tui.running import NOW, Typed, drive, main, make_app, page, press, said, shown, until
+from tests.tui.running import NOW, Typed, drive, main, make_app, page, press, shown, until
 
 LONG = 20_000
 OPEN = State(tab="transcript")
@@ -82,23 +82,83 @@ def test_matches_are_gone_through_in_a_circle(path: Path) -> None:
         first = places.index(begun)
         wanted = [places[(first + step) % 3] for step in (1, 2, 3, 2, 1)]
         assert seen == wanted
-        assert main(pilot).reading.border_subtitle == f"match {(first + 1) % 3 + 1} of 3"
+        assert f"match {(first + 1) % 3 + 1} of 3" in str(main(pilot).reading.border_subtitle)
 
     drive(make_app(path, state=OPEN), script)
 
 
-def test_finding_inside_a_conversation(path: Path) -> None:
+def test_finding_as_one_types(path: Path) -> None:
     texts = [f"message number {place}" for place in range(100)]
-    texts[7] = "lucky"
+    for place in (7, 20, 93):
+        texts[place] += " is lucky"
     talk(path, users(texts))
 
     async def script(pilot: Pilot[Any]) -> None:
-        await press(pilot, "tab", "tab", "slash", Typed("lucky"), "enter")
-        assert main(pilot).reading.transcript.cursor == 7
-        await press(pilot, "slash", Typed("zzqqy"), "enter")
-        assert said(pilot)[-1] == "No matches in this conversation."
+        reading = main(pilot).reading
+        view = reading.transcript
+        await press(pilot, "tab", "tab", "slash", Typed("luck"))
+        assert view.cursor == 7, "from the end, it begins again at the top"
+        assert "match 1 of 3" in shown(pilot)
+        await press(pilot, "enter")
+        assert view.cursor == 20 and "match 2 of 3" in shown(pilot)
+        await press(pilot, "up", "up")
+        assert view.cursor == 93
+        await press(pilot, Typed("zzqqy"))
+        assert "no matches" in shown(pilot)
+        await press(pilot, *["backspace"] * 5, "enter")
+        assert view.cursor == 20, "typing goes to the first match from where one was"
+        await press(pilot, "escape")
+        assert view.has_focus and view.cursor == 20
+        assert "match" not in str(reading.border_subtitle) and not reading.finding
+        await press(pilot, "escape")
+        assert main(pilot).list.sessions.has_focus
 
     drive(make_app(path, state=OPEN), script)
+
+
+def test_finding_nothing_returns_to_where_one_was(path: Path) -> None:
+    talk(path, users([f"message number {place}" for place in range(100)]))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        view = main(pilot).reading.transcript
+        await press(pilot, "tab", "tab", "home", "down", "down", "slash", Typed("zzqqy"))
+        assert "no matches" in shown(pilot)
+        await press(pilot, "escape")
+        assert view.cursor == 2 and "message number 2" in shown(pilot)
+
+    drive(make_app(path, state=OPEN), script)
+
+
+def test_matches_do_not_outlive_their_search(path: Path) -> None:
+    talk(path, users(["a needle", "hay", "needles"]))
+    talk(path, users(["more hay"]), "other")
+
+    async def script(pilot: Pilot[Any]) -> None:
+        reading = main(pilot).reading
+        await press(pilot, Typed("needle"))
+        assert "of 2" in str(reading.border_subtitle)
+        await press(pilot, "escape")
+        assert "match" not in str(reading.border_subtitle)
+
+    drive(make_app(path, state=OPEN), script)
+
+
+def test_a_match_opens_the_transcript_by_itself(path: Path) -> None:
+    talk(path, users(["a needle", "hay"]))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        reading = main(pilot).reading
+        assert reading.open_tab == "recap"
+        await press(pilot, Typed("needle"))
+        assert reading.open_tab == "transcript" and reading.transcript.cursor == 0
+        await press(pilot, "tab", "tab", "1", "escape")
+        assert reading.open_tab == "recap", "whoever wants another page has it"
+        await press(pilot, "slash", Typed(" a"))
+        assert reading.open_tab == "transcript", "another search, another match"
+        await press(pilot, "escape")
+        assert reading.open_tab == "recap" == reading.tab
+
+    drive(make_app(path), script)
 
 
 def test_tools_and_thoughts_open_and_fold(path: Path) -> None:
@@ -108,7 +168,12 @@ def test_tools_and_thoughts_open_and_fold(path: Path) -> None:
         [
             {"role": "user", "content": "please build"},
             {"role": "assistant", "content": "", "tool_calls": [call], "reasoning": "Hm.\nBuild."},
-            {"role": "tool", "content": "line one\nline two", "tool_name": "terminal"},
+            {
+                "role": "tool",
+                "content": "line one\nline two",
+                "tool_name": "terminal",
+                "tool_call_id": "1",
+            },
             {"role": "assistant", "content": "**Done**"},
         ],
     )
@@ -116,16 +181,20 @@ def test_tools_and_thoughts_open_and_fold(path: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "tab", "tab", "home", "down")
         folded = page(pilot)
-        assert any("▸ terminal" in line and "make all" in line for line in folded)
-        assert any("└ terminal" in line and "2 lines" in line for line in folded)
+        (line,) = (line for line in folded if "▸ terminal" in line)
+        assert "make all" in line and "✓ 2 lines" in line
+        assert any("◇ thought briefly" in line for line in folded)
+        assert "line two" not in shown(pilot) and "Build." not in shown(pilot)
         await press(pilot, "enter")
-        assert '"command": "make all"' in shown(pilot) and "▾ terminal" in shown(pilot)
+        assert "Build." in shown(pilot) and "line two" not in shown(pilot)
         await press(pilot, "enter")
         assert page(pilot) == folded
-        await press(pilot, "z")
+        await press(pilot, "down", "enter")
+        assert "▾ terminal" in shown(pilot) and "line two" in shown(pilot)
+        await press(pilot, "enter", "Z")
         assert sum("line two" in line for line in page(pilot)) == 1
-        assert not any("line one line two" in line for line in page(pilot))
-        await press(pilot, "z")
+        assert "Build." in shown(pilot)
+        await press(pilot, "Z", "up")
         assert page(pilot) == folded
         assert "**" not in shown(pilot), "answers are Markdown"
 

@@ -79,7 +79,9 @@ def _unindexed(con: apsw.Connection) -> tuple[int, int] | None:
     if "state_meta" not in stored(con, "table"):
         return None
     found = dict(
-        con.execute("SELECT key, value FROM state_meta WHERE key IN (?, ?)", _REBUILD_KEYS)
+        con.execute(
+            "SELECT key, CAST(value AS BLOB) FROM state_meta WHERE key IN (?, ?)", _REBUILD_KEYS
+        )
     )
     high = number(found.get(_REBUILD_KEYS[0]))
     done = number(found.get(_REBUILD_KEYS[1])) or 0

@@ -267,7 +267,9 @@ def is_intact(con: apsw.Connection) -> bool:
 
 
 def _rule(con: apsw.Connection) -> float:
-    found = con.execute("SELECT value FROM state_meta WHERE key = ?", (_RULE_KEY,)).get
+    found = con.execute(
+        "SELECT CAST(value AS BLOB) FROM state_meta WHERE key = ?", (_RULE_KEY,)
+    ).get
     return number(found) or 0
 
 

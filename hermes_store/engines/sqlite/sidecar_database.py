@@ -61,6 +61,7 @@ _SCHEMA = (
 _ADDITIONS = (
     "CREATE TABLE IF NOT EXISTS trash_parents (entry_id INTEGER PRIMARY KEY "
     "REFERENCES trash_entries(id) ON DELETE CASCADE, parent_id TEXT NOT NULL, model_config)",
+    "CREATE TABLE IF NOT EXISTS saved_search_order (name TEXT PRIMARY KEY, place INTEGER NOT NULL)",
 )
 
 log = logging.getLogger("hermes_store.sidecar")

@@ -65,19 +65,26 @@ def words_after(
 ) -> tuple[Sections, str | None]:
     """Return the next words of an index, a line for each, and the last one if more may follow."""
     terms = _vocabulary(con, schema, table)
+    # As bytes: other programs can store anything as text, and apsw returns only valid text.
     sections = ", ".join(
-        f"group_concat(term, char(10)) FILTER (WHERE section = {place})"
+        f"CAST(group_concat(term, char(10)) FILTER (WHERE section = {place}) AS BLOB)"
         for place in range(len(SECTIONS))
     )
     # A few values instead of a row per word: SQLite does it all without holding up other threads.
     *found, number, final = con.execute(
-        f"SELECT {sections}, COUNT(*), MAX(term) FROM "
-        f"(SELECT term, {SECTION_OF} AS section FROM {terms} WHERE term > ? "
+        f"SELECT {sections}, COUNT(*), CAST(MAX(term) AS BLOB) FROM "
+        f"(SELECT term, {SECTION_OF} AS section FROM {terms} WHERE term > CAST(? AS TEXT) "
         f"ORDER BY term LIMIT {STEP_WORDS})",
-        (last,),
+        (last.encode("utf-8", "surrogateescape"),),
     ).get
-    step = tuple(f"{words}\n".encode("utf-8", "replace") if words else b"" for words in found)
-    return step, final if number == STEP_WORDS else None
+    step = tuple(_lines(words) if words else b"" for words in found)
+    if number < STEP_WORDS:
+        return step, None
+    return step, final.decode("utf-8", "surrogateescape")
+
+
+def _lines(words: bytes) -> bytes:
+    return words.decode("utf-8", "replace").encode() + b"\n"
 
 
 def words_between(con: apsw.Connection, low: int, high: int) -> Sections:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
     from hermes_tui.chat.turn_loop import Conversation
 
 _DEMO_MODEL = "demo"
-_DEMO_KEY = {"OPENAI_API_KEY": "demo"}
 
 
 def uses_builtin(config: Config) -> bool:
@@ -49,26 +46,17 @@ def conversation_maker(
     return make
 
 
-@contextmanager
 def demo_maker(
     database: Path, config: Config, model: str | None = None
-) -> Iterator[Callable[[str | None], Conversation]]:
-    """Yield a function that starts a demo conversation; the first one starts the server."""
-    with ExitStack() as running:
-        urls: list[str] = []
+) -> Callable[[str | None], Conversation]:
+    """Return a function that starts a conversation with the demo's scripted model."""
 
-        def make(session_id: str | None) -> Conversation:
-            from hermes_tui.demo.model_server import DemoServer
+    def make(session_id: str | None) -> Conversation:
+        from hermes_store.store import Store
+        from hermes_tui.chat.turn_loop import Conversation
+        from hermes_tui.demo.scripted_model import ScriptedModel
 
-            if not urls:
-                urls.append(running.enter_context(DemoServer()).base_url)
-            wanted = replace(
-                config.model,
-                default=model or _DEMO_MODEL,
-                base_url=urls[0],
-                auxiliary=_DEMO_MODEL,
-            )
-            maker = conversation_maker(database, replace(config, model=wanted), _DEMO_KEY)
-            return maker(session_id)
+        scripted = ScriptedModel(model or _DEMO_MODEL)
+        return Conversation(Store(database), scripted, config, session_id, clock=time.time)
 
-        yield make
+    return make

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_store.config import paths
-from hermes_store.errors import DatabaseMissing, InvalidInput
+from hermes_store.errors import DatabaseMissing, InvalidInput, StoreError
 from hermes_tui.cli.common.output import Printer, complain
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ class Context:
     database: Path
     printer: Printer
     now: float
+    named: bool = False
+    """Whether the command line names the database."""
 
     @contextmanager
     def store(self, *, read_only: bool = True, create: bool = False) -> Iterator[Store]:
@@ -34,13 +36,17 @@ class Context:
         from hermes_store.store import Store
 
         if not create and not self.database.exists():
+            if self.named:
+                # Whoever names a file means one that exists: this is no empty history.
+                raise StoreError(f"There is no session database at {self.database}.")
             raise DatabaseMissing(f"There is no session database at {self.database} yet.")
 
         # Reading does not need config.yaml, and must work with a broken one.
         durability = "FULL" if read_only else self.config().sessions.durability
         with Store(self.database, read_only, synchronous=durability) as store:
-            if read_only and store.capabilities().missing:
-                complain(store.unknown_layout() or "")
+            odd = store.unknown_layout() if read_only else None
+            if odd is not None:
+                complain(odd)
             yield store
 
     def config(self) -> Config:
@@ -94,6 +100,7 @@ def from_options(options: argparse.Namespace) -> Context:
         database=_absolute(database),
         printer=Printer(as_json=getattr(options, "json", False)),
         now=time.time(),
+        named=getattr(options, "db", None) is not None,
     )
 
 

@@ -13,8 +13,7 @@ from typing import Any
 from hermes_store.config import paths
 from hermes_store.errors import InvalidInput
 from hermes_store.records.prune import PruneFilter
-from hermes_store.records.sources import known_name
-from hermes_tui.cli.common import ages, workspace_option
+from hermes_tui.cli.common import ages, source_option, workspace_option
 from hermes_tui.cli.common.number_options import check_number
 
 _NUMBERS = ("messages", "tokens", "tool_calls", "cost")
@@ -44,7 +43,7 @@ def describe(parser: argparse.ArgumentParser, verb: str) -> None:
     group.add_argument(
         "--after", metavar="TIME", help="started within the last 2d, or since a date"
     )
-    group.add_argument("--source", help=f"{verb} only this source, such as cron")
+    source_option.add(group, verb, "cron")
     workspace_option.add(group, verb)
     for name, about in _TEXTS.items():
         group.add_argument(f"--{name.replace('_', '-')}", help=f"{verb} only {about}")
@@ -58,7 +57,10 @@ def describe(parser: argparse.ArgumentParser, verb: str) -> None:
 
 
 def chosen(options: argparse.Namespace, now: float) -> PruneFilter:
-    """Return the filter that the options describe, without any age of its own."""
+    """Return the filter that the options describe, without any age of its own.
+
+    Its source is as it was typed; `source_option.chosen` has the stored name.
+    """
     bounds = {
         f"{bound}_{name}": getattr(options, f"{bound}_{name}")
         for name in _NUMBERS
@@ -78,7 +80,7 @@ def chosen(options: argparse.Namespace, now: float) -> PruneFilter:
         active_after=newer,
         started_before=before,
         started_after=after,
-        source=known_name(_said(options, "source")),
+        source=_said(options, "source"),
         workspace=_said(options, "workspace"),
         where=_said(options, "where") or "",
         **texts,

@@ -7,11 +7,19 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from hermes_store.config.paths import write_privately
+from hermes_store.errors import NotFound
+from hermes_store.records.session import Session
 from hermes_tui.presentation.numbers import plural
+
+if TYPE_CHECKING:
+    from hermes_store.store import Store
+
+MOST_DIGITS = 4
 
 log = logging.getLogger("hermes_tui.last_list")
 
@@ -23,13 +31,8 @@ def path_for(database: Path) -> Path:
 
 def keep(database: Path, session_ids: Sequence[str]) -> None:
     """Remember a list; without a place to write, numbers just do not work."""
-    path = path_for(database)
-    made = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        descriptor = os.open(made, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(list(session_ids), file)
-        os.replace(made, path)
+        write_privately(path_for(database), list(session_ids))
     except OSError as error:
         log.debug("The list was not kept: %s", error.strerror)
 
@@ -42,6 +45,24 @@ def read(database: Path) -> list[str]:
         return []
     whole = isinstance(found, list) and all(isinstance(each, str) for each in found)
     return found if whole else []
+
+
+def find(store: Store, database: Path, name: str) -> Session:
+    """Find the session that a user names: its number in the last list, its id or its title."""
+    if not is_number(name):
+        return store.sessions.find_to_resume(name)
+    number, listed = int(name), read(database)
+    if 1 <= number <= len(listed):
+        return store.sessions.find_to_resume(listed[number - 1])
+    try:
+        return store.sessions.find_to_resume(name)
+    except NotFound:
+        raise NotFound(missing(number, len(listed))) from None
+
+
+def is_number(name: str) -> bool:
+    """Return whether a name is a place in a list; a longer number is the beginning of an id."""
+    return name.isdecimal() and len(name) <= MOST_DIGITS
 
 
 def missing(number: int, rows: int) -> str:

@@ -7,19 +7,20 @@ import gc
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hermes_store.config.settings import Config
+from hermes_store.config.settings import BrowseConfig, Config
 from hermes_store.errors import ConfigError
 from hermes_store.records.recap import Limits
 from hermes_store.records.sources import known_name
+from hermes_tui.cli.common import last_list
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import complain
+from hermes_tui.opening import kept_state
 
 if TYPE_CHECKING:
     from hermes_store.records.workspace import Place
-    from hermes_tui.start_options import Choice, Opening
+    from hermes_tui.opening.start_options import Choice, Opening
 
 SWITCH_SECONDS = 0.001
 
@@ -36,12 +37,18 @@ def limits(config: Config) -> Limits:
     )
 
 
+def kept_for(context: Context, config: Config) -> kept_state.Kept:
+    """Return what the browser remembers, as far as config.yaml says nothing newer."""
+    return kept_state.load(kept_state.path_for(context.database)).under(_said(config.browse))
+
+
 def opening_for(options: argparse.Namespace, context: Context, config: Config) -> Opening:
     """Return how to open the browser, given the command line and config.yaml."""
     from hermes_store.records.listing import Grouping, Hidden, Sort, View
-    from hermes_tui.start_options import Opening, State
+    from hermes_tui.opening.start_options import Opening, State
 
     wanted = config.browse
+    kept = kept_for(context, config)
     kinds = {kind.value: kind for kind in Hidden}
     unknown = [name for name in wanted.show if name not in kinds]
     if unknown:
@@ -50,9 +57,11 @@ def opening_for(options: argparse.Namespace, context: Context, config: Config) -
     view = View(
         source=known_name(options.source),
         workspace=options.workspace,
-        shown=frozenset(kinds[name] for name in wanted.show),
-        sort=Sort(wanted.sort),
-        group=Grouping(wanted.group),
+        shown=frozenset(
+            kinds[name] for name in (wanted.show if kept.shown is None else kept.shown)
+        ),
+        sort=Sort(kept.sort or wanted.sort),
+        group=Grouping(kept.group or wanted.group),
         limit=options.limit or None,
     )
     return Opening(
@@ -62,29 +71,38 @@ def opening_for(options: argparse.Namespace, context: Context, config: Config) -
         limits=limits(config),
         read_only=options.read_only,
         print_id=options.print_id,
-        state=State(query=options.query, tab=wanted.pane),
+        state=State(query=options.query, tab=kept.page or wanted.pane),
         sessions_dir=context.home / "sessions",
         demo=options.demo,
+        kept=kept,
+        keeps=not options.read_only,
+        find_session=lambda store, name: last_list.find(store, context.database, name),
         place=_place(options),
         scoped=config.browse.scope == "here" and options.workspace is None,
     )
 
 
+def _said(wanted: BrowseConfig) -> dict[str, str]:
+    """Return what config.yaml says about what can also be chosen inside the browser."""
+    return {
+        "theme": wanted.theme,
+        "page": wanted.pane,
+        "sort": wanted.sort,
+        "group": wanted.group,
+        "shown": ",".join(wanted.show),
+    }
+
+
 def _place(options: argparse.Namespace) -> Place | None:
     """Return the folder in which the browser is opened; None if it says nothing."""
-    from hermes_store.sessions.workspaces import place_of
+    from hermes_store.sessions.workspaces import place_here
 
-    if options.demo:
-        return None
-    try:
-        return place_of(Path.cwd())
-    except OSError:  # the folder was deleted
-        return None
+    return None if options.demo else place_here()
 
 
 def show(opening: Opening, config: Config) -> tuple[Choice | None, int]:
     """Run the browser once; return the choice and the exit code."""
-    from hermes_tui.first_list_rows import FirstPage
+    from hermes_tui.opening.first_list_rows import FirstPage
 
     # Until the first frame nothing becomes garbage; collecting would take a tenth of the time.
     gc.disable()
@@ -109,7 +127,7 @@ def show(opening: Opening, config: Config) -> tuple[Choice | None, int]:
     opening = replace(
         opening,
         keys=actions.checked(config.browse.keys),
-        theme=themes.chosen(config.browse.theme, available),
+        theme=themes.chosen(config.browse.theme, available, opening.kept.theme),
     )
     access = Access(opening.database, config, read_only=opening.read_only, reader=first.store)
     app = HermesApp(access, opening, first.head)

@@ -120,8 +120,9 @@ FOREIGN: dict[str, Action] = {
     "first rows": lambda db: list(db.store.lists.entries(View(limit=PAGE), now=LONG_AGO)),
 }
 FEW = 600
-LOOK_UP = 8
-"""The steps it takes to find out in the index of messages that a session is not recent enough."""
+LOOK_UP = 11
+"""The steps it takes to find out in the index of messages that a session is not recent enough, and
+in its row that it is not pinned."""
 
 
 @pytest.fixture(scope="module")

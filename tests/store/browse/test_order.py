@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -83,12 +80,16 @@ def check(tx: Transaction, plain: PlainList, view: View) -> None:
     assert entries == plain.entries(view)
     hidden = browsing.hidden_counts(tx, view, archived=plain.archived)
     assert hidden == plain.hidden_counts(view)
+    whole = replace(view, group=Grouping.NONE, limit=None)
+    number = browsing.number_of(tx, view, archived=plain.archived)
+    assert number == len(plain.entries(whole))
     every = list(browsing.entries(tx, replace(view, limit=None), archived=plain.archived, now=NOW))
     listed = [entry for entry in every if isinstance(entry, str)]
     starts = [each for each in plain.starts() if plain.is_in(view, each)]
     assert len(listed) + sum(hidden.values()) == len(starts)
+    timeless = view.group is Grouping.DATE and view.sort not in (Sort.ACTIVITY, Sort.STARTED)
     assert sum(entry.count for entry in every if isinstance(entry, Heading)) == (
-        0 if view.group is Grouping.NONE else len(listed)
+        0 if view.group is Grouping.NONE or timeless else len(listed)
     )
 
 
@@ -105,6 +106,7 @@ def check_rows(tx: Transaction, plain: PlainList) -> list[ListRow]:
         )
         assert (each.last_active, each.message_count) == (plain.last(start), plain.total(start))
         assert each.relatives == plain.relatives(start)
+        assert (each.cost, each.tokens) == (plain.spent(start), plain.tokens(start))
     return rows
 
 
@@ -158,8 +160,6 @@ def test_both_ways_to_a_list_agree_with_the_plain_one(
             check(_without_side_table(tx), plain, view)
             check(tx, PlainList(family), view)
         assert check_rows(tx, plain) == check_rows(_without_side_table(tx), plain)
-        guess = browsing.first_guess(_without_side_table(tx), archived=archived)
-        assert guess == plain.entries(View())
 
 
 @with_examples
@@ -171,7 +171,6 @@ def test_a_list_of_a_newer_file_agrees_with_the_plain_one(
         for view in (*views, View()):
             check(tx, plain, view)
         check_rows(tx, plain)
-        assert browsing.first_guess(tx, archived=archived) == plain.entries(View())
 
 
 FAMILY = [
@@ -211,43 +210,69 @@ def test_an_untouched_file_of_another_program_has_the_same_list(tmp_path: Path) 
         assert writer.capabilities().activity
         assert _answers(reader) == _answers(writer)
         assert ids(reader) == ["one", "branch", "lost"]
-        assert reader.lists.first_guess() == ids(reader)
-        assert writer.lists.first_guess() == []
     assert schema_of(theirs) == before
 
 
-def test_a_first_guess_is_the_beginning_of_the_list(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(browsing, "FIRST_ROWS", 3)
+def test_a_limit_gives_the_beginning_of_the_list(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
     make_inline(path)
     with raw(path) as con:
         plain_list.write(con, [Member(f"s{n}", started=NOW - n, said=(NOW - n,)) for n in range(9)])
     with Store(path, read_only=True) as reader:
-        assert reader.lists.first_guess() == ["s0", "s1", "s2"] == ids(reader)[:3]
+        assert ids(reader, View(limit=3)) == ["s0", "s1", "s2"] == ids(reader)[:3]
         assert ids(reader, View(limit=0)) == ids(reader, View(limit=-1)) == []
 
 
 # -- order -------------------------------------------------------------------------------------
 
 
-def test_every_order_begins_with_what_it_is_named_for(db: SessionDB) -> None:
+def test_every_order_begins_with_what_it_is_named_for(db: SessionDB, path: Path) -> None:
     add(db, "quiet", "x", at=LONG_AGO + 50, title="banana")
     add(db, "long", "x", "y", "z", at=LONG_AGO + 10, title="Cherry")
     add(db, "late", at=LONG_AGO, title="apple")
     db.append_message("late", "user", "x", timestamp=LONG_AGO + 99)
     add(db, "nameless", "x", "y", at=LONG_AGO + 60)
+    with raw(path) as con:
+        con.execute("UPDATE sessions SET estimated_cost_usd = 1, output_tokens = 7")
+        con.execute("UPDATE sessions SET actual_cost_usd = 0.5 WHERE id = 'late'")
+        con.execute("UPDATE sessions SET actual_cost_usd = 9 WHERE id = 'quiet'")
+        con.execute("UPDATE sessions SET input_tokens = 5 WHERE id = 'long'")
     orders = {
         Sort.ACTIVITY: ["late", "nameless", "quiet", "long"],
         Sort.STARTED: ["nameless", "quiet", "long", "late"],
         Sort.MESSAGES: ["long", "nameless", "late", "quiet"],
         Sort.TITLE: ["late", "quiet", "long", "nameless"],
+        Sort.COST: ["quiet", "nameless", "long", "late"],
+        Sort.TOKENS: ["long", "late", "nameless", "quiet"],
     }
     for sort, expected in orders.items():
         assert ids(db.store, View(sort=sort)) == expected
         assert ids(db.store, View(sort=sort, limit=2)) == expected[:2]
         assert ids(db.store, View(sort=sort, limit=0)) == []
+
+
+def test_a_cost_that_is_no_number_is_none(db: SessionDB, path: Path) -> None:
+    for name, cost in (("dear", "12 apples"), ("cheap", "0.5"), ("none", b"\xff"), ("huge", 1e999)):
+        add(db, name, "x")
+        with raw(path) as con:
+            con.execute("UPDATE sessions SET estimated_cost_usd = ? WHERE id = ?", (cost, name))
+    view = View(sort=Sort.COST)
+    assert ids(db.store, view)[0] == "cheap"
+    assert [row(db.store, each).cost for each in ids(db.store, view)] == [0.5, 0, 0, 0]
+
+
+def test_a_file_without_costs_is_sorted_by_activity(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    newer.make(path)
+    with raw(path) as con:
+        plain_list.write(con, FAMILY, newer=True)
+        for column in ("actual_cost_usd", "estimated_cost_usd", "input_tokens", "output_tokens"):
+            con.execute(f"ALTER TABLE sessions DROP COLUMN {column}")
+    with Store(path, read_only=True) as store:
+        by_activity = ids(store)
+        assert ids(store, View(sort=Sort.COST)) == ids(store, View(sort=Sort.TOKENS)) == by_activity
+        found = store.lists.rows(by_activity, now=NOW)
+        assert {(each.cost, each.tokens) for each in found} == {(0.0, 0)}
 
 
 def test_titles_are_in_the_order_that_is_seen(db: SessionDB) -> None:
@@ -369,12 +394,12 @@ def test_columns_and_marks_both_hide_in_a_newer_file(path: Path) -> None:
         program.message(name, "x")
     program.close()
     with SessionDB(path) as db:
-        assert ids(db.store) == db.store.lists.first_guess() == ["plain"]
+        assert ids(db.store) == ["plain"]
         assert db.store.lists.hidden_counts(View()) == {Hidden.ARCHIVED: 1, Hidden.HIDDEN: 1}
         assert set(ids(db.store, View(shown=ALL))) == {"plain", "filed", "unseen"}
         assert row(db.store, "filed").archived
         db.store.marks.archive("plain")
-        assert ids(db.store) == db.store.lists.first_guess() == []
+        assert ids(db.store) == []
 
 
 def test_a_mark_beside_an_untouched_file_hides(path: Path) -> None:
@@ -386,106 +411,28 @@ def test_a_mark_beside_an_untouched_file_hides(path: Path) -> None:
         con.execute("DROP TRIGGER session_activity_say")
     with SessionDB(path, read_only=True) as reader:
         assert not reader.store.capabilities().activity
-        assert ids(reader.store) == reader.store.lists.first_guess() == ["b"]
+        assert ids(reader.store) == ["b"]
         assert reader.store.lists.hidden_counts(View()) == {Hidden.ARCHIVED: 1}
 
 
 # -- headings ----------------------------------------------------------------------------------
 
-ZONES = ("UTC0", "EST5EDT,M3.2.0,M11.1.0", "NZST-12NZDT,M9.5.0,M4.1.0/3", "IST-5:30")
 
-
-@pytest.fixture(params=ZONES)
-def zone(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Another local time."""
-    before = os.environ.get("TZ")
-    os.environ["TZ"] = request.param
-    time.tzset()
-    yield
-    os.environ.pop("TZ") if before is None else os.environ.update(TZ=before)
-    time.tzset()
-
-
-def _headings(db: SessionDB, view: View, now: float) -> list[tuple[str, int]]:
-    return [
-        (entry.text, entry.count)
-        for entry in db.store.lists.entries(view, now=now)
-        if isinstance(entry, Heading)
-    ]
-
-
-@pytest.mark.usefixtures("zone")
-@pytest.mark.parametrize(
-    "now",
-    [
-        datetime(2026, 3, 15, 0, 0, 1),
-        datetime(2026, 3, 8, 23, 59, 59),  # New York's clocks went forward that day
-        datetime(2026, 1, 1, 12),
-        datetime(2024, 3, 1, 9, 30),  # after a leap day
-        datetime(2026, 11, 2, 0, 30),
-    ],
-)
-def test_dates_change_at_local_midnight_and_with_the_month(db: SessionDB, now: datetime) -> None:
-    midnight = now.replace(hour=0, minute=0, second=0)
-    edges = [midnight - timedelta(days) for days in (0, 1, 6, 29)]
-    for edge in edges:
-        for name, moment in (("at", edge), ("before", edge - timedelta(seconds=1))):
-            add(db, f"{edge} {name}", at=moment.timestamp())
-    earlier = (edges[-1] - timedelta(days=1)).replace(day=1)
-    before_that = earlier - timedelta(seconds=1)
-    add(db, "first of a month", at=earlier.timestamp())
-    add(db, "last of a month", at=before_that.timestamp())
-    older = [
-        f"{edges[-1] - timedelta(seconds=1):%B %Y}",
-        f"{earlier:%B %Y}",
-        f"{before_that:%B %Y}",
-    ]
-    counted = {name: older.count(name) for name in older}
-    view = View(shown=ALL, group=Grouping.DATE)
-    assert _headings(db, view, now.timestamp()) == [
-        ("Today", 1),
-        ("Yesterday", 2),
-        ("Last 7 days", 2),
-        ("Last 30 days", 2),
-        *counted.items(),
-    ]
-    every = list(db.store.lists.entries(view, now=now.timestamp()))
-    assert every[:2] == [Heading("Today", 1), f"{edges[0]} at"]
-    assert every[-1] == "last of a month"
-    assert ids(db.store, view) == ids(db.store, View(shown=ALL))
-
-
-def test_dates_are_those_of_what_a_list_is_sorted_by(db: SessionDB) -> None:
-    add(db, "a", at=NOW - 90 * 86_400)
-    db.append_message("a", "user", "x", timestamp=NOW)
-    by_activity, by_start = (
-        View(group=Grouping.DATE, sort=s) for s in (Sort.ACTIVITY, Sort.STARTED)
-    )
-    assert _headings(db, by_activity, NOW) == [("Today", 1)]
-    assert _headings(db, by_start, NOW) == [("December 2025", 1)]
-
-
-def test_what_lies_ahead_is_of_today(db: SessionDB) -> None:
-    add(db, "a", "x", at=NOW + 5 * 86_400)
-    assert _headings(db, View(group=Grouping.DATE), NOW) == [("Today", 1)]
-
-
-def test_sources_and_models_come_in_the_order_of_their_newest(db: SessionDB) -> None:
-    for place, (source, model) in enumerate(
-        [("cli", "opus"), ("telegram", None), ("cli", "haiku"), ("own", "opus"), ("telegram", "")]
-    ):
-        name = f"s{place}"
-        add(db, name, "x", source=source, at=LONG_AGO + place)
-        with db._db.write() as tx:
-            tx.run("UPDATE sessions SET model = ? WHERE id = ?", (model, name))
-    assert list(db.store.lists.entries(View(group=Grouping.SOURCE), now=NOW)) == [
-        Heading("Telegram", 2), "s4", "s1", Heading("own", 1), "s3",
-        Heading("Terminal", 2), "s2", "s0",
-    ]  # fmt: skip
-    assert list(db.store.lists.entries(View(group=Grouping.MODEL), now=NOW)) == [
-        Heading("no model", 2), "s4", "s1", Heading("opus", 2), "s3", "s0",
-        Heading("haiku", 1), "s2",
-    ]  # fmt: skip
-    assert list(db.store.lists.entries(View(group=Grouping.MODEL, limit=3), now=NOW)) == [
-        Heading("no model", 1), "s4", Heading("opus", 1), "s3", Heading("haiku", 1), "s2",
-    ]  # fmt: skip
+@pytest.mark.parametrize("foreign", [False, True])
+def test_pinned_conversations_come_first(path: Path, foreign: bool) -> None:
+    with SessionDB(path) as db:
+        for place in range(6):
+            add(db, f"s{place}", "x", at=LONG_AGO + place)
+        for pinned in ("s1", "s3"):
+            db.store.marks.pin(pinned)
+        db.store.marks.archive("s3")
+    if foreign:
+        with raw(path) as con:
+            con.execute("DROP TRIGGER session_activity_say")
+    with Store(path, read_only=foreign) as store:
+        assert store.capabilities().activity is not foreign
+        assert ids(store) == ["s1", "s5", "s4", "s2", "s0"]
+        assert ids(store, View(limit=3)) == ["s1", "s5", "s4"]
+        assert ids(store, View(shown=ALL)) == ["s3", "s1", "s5", "s4", "s2", "s0"]
+        every = list(store.lists.entries(View(group=Grouping.DATE), now=LONG_AGO + 9))
+        assert every[:4] == [Heading("Pinned", 1), "s1", Heading("Today", 4), "s5"]

@@ -12,6 +12,7 @@ import pytest
 from hermes_store import SessionDB, Store
 from hermes_store.browse import recap, transcript
 from hermes_store.errors import SessionNotFound
+from hermes_store.records.message import SUMMARY_MARK
 from hermes_store.records.recap import Limits
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.transcript import Outline
@@ -52,6 +53,26 @@ def test_a_chain_is_one_page_in_the_order_it_was_spoken(db: SessionDB) -> None:
         assert [each.started_at - LONG_AGO for each in page.segments] == [0, 100, 200]
     assert texts(db.store, db.store.transcripts.outline("branch")) == ["elsewhere"]
     assert texts(db.store, db.store.transcripts.outline("helper")) == ["below"]
+
+
+def test_a_page_says_who_speaks_and_when(db: SessionDB) -> None:
+    said = [
+        ("user", "question"),
+        ("assistant", ""),
+        ("tool", "result"),
+        ("assistant", "answer"),
+        ("session_meta", "a note"),
+        ("user", f"{SUMMARY_MARK}\n\nIt was long."),
+        ("assistant", "[CONTEXT COMPACTION - REFERENCE ONLY] Earlier turns ..."),
+    ]
+    with db._db.write() as tx:
+        session_rows.create(tx, "a", "cli", started_at=LONG_AGO, model="lab/one")
+        for place, (role, text) in enumerate(said):
+            messages.append(tx, "a", {"role": role, "content": text}, LONG_AGO + place)
+    page = db.store.transcripts.outline("a")
+    assert page.speakers == "uataoss"
+    assert list(page.times) == [LONG_AGO + place for place in range(len(said))]
+    assert [segment.model for segment in page.segments] == ["lab/one"]
 
 
 def test_segments_without_messages_have_their_place(db: SessionDB) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hermes_store.config import settings
+from hermes_store.config.paths import MOST_CONFIG_BYTES
 from hermes_store.config.settings import Config, known_keys, load_config, parse
 from hermes_store.errors import ConfigError
 from tests.fuzzing import HOSTILE, TEXTS, thorough
@@ -90,7 +90,7 @@ def test_fuzz_files(tmp_path: Path, content: bytes) -> None:
 
 def test_the_largest_file_that_is_read(tmp_path: Path) -> None:
     line = b"sessions: {retention_days: 7}\n"
-    filled = line + b"#" * (settings.MOST_BYTES - len(line))
+    filled = line + b"#" * (MOST_CONFIG_BYTES - len(line))
     (tmp_path / "config.yaml").write_bytes(filled)
     assert load_config(tmp_path).sessions.retention_days == 7
     (tmp_path / "config.yaml").write_bytes(filled + b"#")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -148,11 +148,12 @@ def test_a_mark_is_a_change(spoken: SessionDB, watch: Watch, path: Path) -> None
     spoken.store.marks.pin("a")
     assert path_for(path).exists()
     assert [watch.changed(), watch.changed()] == [True, False]
-    for change in (
+    changes: tuple[Callable[[], object], ...] = (
         lambda: spoken.store.marks.unpin("a"),
         lambda: spoken.store.marks.tag("a", "x"),
         lambda: spoken.store.marks.pin("a"),
-    ):
+    )
+    for change in changes:
         change()
         assert [watch.changed(), watch.changed()] == [True, False]
 

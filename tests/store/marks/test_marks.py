@@ -11,7 +11,7 @@ from hermes_store import SessionDB
 from hermes_store.errors import InvalidInput, SessionNotFound
 from hermes_store.marks.marks import tag_name
 from hermes_store.records.listing import Filter
-from hermes_store.records.marks import SessionMarks
+from hermes_store.records.marks import SessionMarks, TagChange
 from hermes_store.records.search import Request
 from tests.store import newer
 from tests.store.newer import Newer
@@ -170,3 +170,47 @@ def test_columns_are_used_where_they_are(path: Path, theirs: Newer) -> None:
         db.store.marks.unpin("a")
         assert db.store.marks.of(["b"])["b"] == SessionMarks(archived=True)
     assert schema_of(path) == before
+
+
+# -- several at once, and what it takes to undo that ---------------------------------------------
+
+
+def test_marking_several_says_what_changed(db: SessionDB) -> None:
+    add_chain(db, "ab")
+    add(db, "other", "x")
+    assert db.store.marks.pin("other") == ("other",)
+    assert db.store.marks.pin("b", "other") == ("b",)
+    assert db.store.marks.archive("b", "other") == ("b", "other")
+    assert db.store.marks.unarchive("other", "a") == ("other", "a")
+    assert db.store.marks.unpin("a") == ("a",)
+    assert db.store.marks.of(["b", "other"]) == {
+        "b": SessionMarks(),
+        "other": SessionMarks(pinned=True),
+    }
+
+
+def test_marking_several_marks_none_if_one_is_missing(db: SessionDB) -> None:
+    add(db, "other", "x")
+    with pytest.raises(SessionNotFound):
+        db.store.marks.pin("other", "nobody")
+    with pytest.raises(SessionNotFound):
+        db.store.marks.retag({"other": TagChange(("work",)), "nobody": TagChange(("work",))})
+    assert db.store.marks.of(["other"])["other"] == SessionMarks()
+
+
+def test_tags_of_several_are_changed_and_given_back(db: SessionDB) -> None:
+    add_chain(db, "ab")
+    add(db, "other", "x")
+    db.store.marks.tag("a", "work", "mine")
+    db.store.marks.tag("other", "work", "next week")
+    before = db.store.marks.of(["a", "other"])
+    change = TagChange(("#Urgent", "mine"), ("work",))
+    done = db.store.marks.retag({"a": change, "other": change})
+    assert done == {
+        "a": TagChange(("urgent",), ("work",)),
+        "other": TagChange(("urgent", "mine"), ("work",)),
+    }
+    assert db.store.marks.of(["b"])["b"].tags == ("mine", "urgent")
+    assert db.store.marks.of(["other"])["other"].tags == ("mine", "next week", "urgent")
+    db.store.marks.retag({each: change.reversed for each, change in done.items()})
+    assert db.store.marks.of(["a", "other"]) == before

@@ -61,6 +61,10 @@ class Said:
         """Tell what grep -i would."""
         return any(folded(needle) in folded(text) for text in self.columns)
 
+    def escaped(self, needle: str) -> bool:
+        """Tell whether it contains a needle once NUL is written out, as the Chinese index does."""
+        return "\0" in self.text and folded(needle) in folded(self.text).replace("\0", "\\u0000")
+
     def surely_contains(self, needle: str) -> bool:
         """Tell the same, but not of text with a NUL in its middle, where LIKE and trigrams end.
 
@@ -186,7 +190,7 @@ class Judge:
         return {
             each.message_id
             for each in self.said
-            if each.contains(needle) or self._resembles(leaf, each)
+            if each.contains(needle) or each.escaped(needle) or self._resembles(leaf, each)
         }
 
     def kept_out(self, needle: str) -> set[int]:

@@ -201,6 +201,7 @@ def complaints_in_trial(store: Store, said: list[Any], seed: int, listed: int) -
     listed=st.sampled_from((0, 4, 8, 8)),
 )
 @example(said=["a cafe\u0301s", "cafester"], seed=1, listed=8)
+@example(said=["\x00前回の設定", [{"type": "text", "text": "\x00前回の設定"}]], seed=0, listed=0)
 @example(said=["price 12345\u0660\u0661\u0662\u0663"], seed=2, listed=8)
 def test_any_part_of_any_text_is_found(
     shared: Store, said: list[Any], seed: int, listed: int

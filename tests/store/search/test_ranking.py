@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -179,7 +182,7 @@ def test_a_chain_of_compressions_is_one_conversation(db: SessionDB) -> None:
     assert (result.conversations.number, result.conversations.exact) == (2, True)
 
 
-def test_a_matching_title_comes_first_by_relevance_and_in_its_place_by_time(db: SessionDB) -> None:
+def test_matching_titles_come_first_in_every_order(db: SessionDB) -> None:
     add(db, "old", "nothing of it", title="Deploy to production", at=LONG_AGO)
     add(db, "new", "we deploy", at=LONG_AGO + 1_000)
     add(db, "older", "deploy", at=LONG_AGO - 1_000)
@@ -189,8 +192,11 @@ def test_a_matching_title_comes_first_by_relevance_and_in_its_place_by_time(db: 
         return [(group.root_id, group.title_matches) for group in groups]
 
     assert order("deploy sort:relevance")[0] == ("old", True)
-    assert order("deploy") == [("new", False), ("old", True), ("older", False)]
-    assert order("deploy sort:oldest") == [("older", False), ("old", True), ("new", False)]
+    assert order("deploy") == [("old", True), ("new", False), ("older", False)]
+    add(db, "last", "other", title="Deploy again", at=LONG_AGO + 2_000)
+    assert order("deploy")[:2] == [("last", True), ("old", True)]
+    assert order("deploy sort:oldest")[:2] == [("old", True), ("last", True)]
+    assert order("deploy sort:oldest")[2:] == [("older", False), ("new", False)]
 
 
 @pytest.mark.parametrize("typed", ["докер на", "Докер На", "ДОКЕР НА", "докер", "straße"])
@@ -258,3 +264,56 @@ def test_a_group_shows_the_best_hits_and_counts_all(db: SessionDB) -> None:
     (group,) = db.store.search.run(Request("deploy", grouped=True)).groups
     assert group.count == 10
     assert [hit.snippet.text.strip() for hit in group.hits] == ["deploy 9", "deploy 8", "deploy 7"]
+
+
+# -- excerpts ----------------------------------------------------------------------------------
+
+
+def test_excerpts_show_what_a_tool_said_not_its_json(db: SessionDB) -> None:
+    add(db, "a", "please")
+    call = {"id": "1", "function": {"name": "terminal", "arguments": '{"command": "make zebra"}'}}
+    db.append_message("a", "assistant", "", tool_calls=[call])
+    output = json.dumps({"output": "first line\nthe okapi ran", "exit_code": 0, "error": None})
+    db.append_message("a", "tool", output, tool_name="terminal", tool_call_id="1")
+
+    def excerpts(text: str) -> list[str]:
+        return [hit.snippet.text for hit in db.store.search.run(Request(text, grouped=True)).hits]
+
+    assert excerpts("okapi") == ["first line\nthe okapi ran"]
+    assert excerpts("zebra") == ["make zebra"]
+    assert '"exit_code": 0' in excerpts("exit_code")[0], "what is only in the JSON is found, too"
+
+
+def test_the_most_relevant_page_on_and_say_that_there_are_more(
+    db: SessionDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(result_page, "SEEN_FOR_GROUPS", 6)
+    for number in range(9):
+        add(db, f"s{number}", "docker")
+    request = Request("docker", order=Order.RELEVANCE, grouped=True, limit=4)
+    first = db.store.search.run(request)
+    assert len(first.groups) == 4 and not first.conversations.exact
+    assert first.next is not None
+    second = db.store.search.run(replace(request, after=first.next))
+    shown = {group.root_id for group in (*first.groups, *second.groups)}
+    assert len(shown) == 6 and second.next is None
+    few = db.store.search.run(replace(request, text="docker id:s1"))
+    assert few.conversations.exact and few.next is None
+
+
+def test_a_search_that_is_stopped_while_it_groups_has_a_partial_result(db: SessionDB) -> None:
+    """The statements that group matches are stopped as well as those that find them."""
+    for number in range(300):
+        add(db, f"s{number}", "docker")
+    stopped: list[bool] = []
+    for limit in range(1, 40, 3):
+        looks = itertools.count()
+
+        def is_time(looks: Iterator[int] = looks, limit: int = limit) -> bool:
+            return next(looks) >= limit
+
+        request = Request("docker", order=Order.RELEVANCE, grouped=True, cancelled=is_time)
+        result = db.store.search.run(request)
+        assert result.partial or result.groups
+        stopped.append(result.partial)
+    assert stopped[0] and not all(stopped)

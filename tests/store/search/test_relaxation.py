@@ -328,3 +328,25 @@ def test_one_slip_of_the_finger_counts_one(word: str, data: st.DataObject) -> No
 @given(words, words, st.integers(0, 3))
 def test_beyond_the_limit_all_are_equally_far(one: str, other: str, limit: int) -> None:
     assert edit_distance(one, other, limit) == min(edit_distance(one, other, FAR), limit + 1)
+
+
+def test_the_beginning_of_a_field_is_not_corrected_while_typing(db: SessionDB) -> None:
+    add(db, "a", "docker of course")
+    for text in ("docker sou", "docker sourc", "docker -sourc", "docker source"):
+        result = db.store.search.run(Request(text, typing=True))
+        assert [hit.session_id for hit in result.hits] == ["a"], text
+        assert not result.relaxations
+    settled = db.store.search.run(Request("docker sourc"))
+    assert settled.relaxations
+    assert not db.store.search.run(Request('docker "sourc', typing=True, relax=False)).hits
+
+
+def test_the_beginning_of_a_value_leaves_the_results_alone_while_typing(db: SessionDB) -> None:
+    add(db, "a", "docker", source="slack")
+    add(db, "b", "nothing", source="signal")
+    for text in ("docker source:s", "docker source:si", "docker source:signa"):
+        result = db.store.search.run(Request(text, typing=True))
+        assert [hit.session_id for hit in result.hits] == ["a"], text
+        assert not result.diagnostics
+    assert not db.store.search.run(Request("docker source:signal", typing=True)).hits
+    assert db.store.search.run(Request("docker source:zzz", typing=True)).diagnostics

@@ -12,7 +12,7 @@ import pytest
 from hermes_store import SessionDB
 from hermes_store.engines.sqlite import message_states
 from hermes_store.records.message import DIVIDERS, State
-from hermes_tui.presentation.messages import Look
+from hermes_tui.presentation.laid_out import Look
 from hermes_tui.transcript.layout import Layout
 from tests.store import versions
 from tests.store.engines.test_versions import Program

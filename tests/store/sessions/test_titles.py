@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_store import SessionDB
-from hermes_store.errors import SessionNotFound, TitleTaken, TitleTooLong
+from hermes_store.errors import SessionNotFound, TitleError, TitleTaken, TitleTooLong
 from hermes_store.sessions import titles
 from tests.fuzzing import thorough
-from tests.support import LONG_AGO, add
+from tests.support import LONG_AGO, add, add_chain
 
 EMOJI = ("👨‍👩‍👧‍👦", "👩🏽‍💻", "🏳️‍🌈", "❤️‍🔥", "👁️‍🗨️", "🧑🏿‍🤝‍🧑🏻", "🏴‍☠️")
 # Any text, but rich in what the rules are about.
@@ -215,3 +215,47 @@ def test_two_long_titles_with_the_same_beginning_stay_apart(db: SessionDB) -> No
     add(db, "c", title=db.get_next_title_in_lineage(one), at=LONG_AGO + 5)
     assert db.resolve_session_by_title(two) == "b"
     assert db.get_next_title_in_lineage(two) == f"{two} #2"
+
+
+# -- taking a title back ------------------------------------------------------------------------
+
+
+def test_a_rename_is_taken_back(db: SessionDB) -> None:
+    add(db, "one", "x", title="first")
+    renamed = db.store.sessions.change_title("one", "  second\n")
+    assert (renamed.title, db.store.sessions.get("one").title) == ("second", "second")
+    db.store.sessions.undo_rename(renamed)
+    assert db.store.sessions.get("one").title == "first"
+    db.store.sessions.undo_rename(db.store.sessions.change_title("one", None))
+    assert db.store.sessions.get("one").title == "first"
+
+
+def test_a_title_taken_from_an_earlier_segment_goes_back(db: SessionDB) -> None:
+    add_chain(db, "ab")
+    db.store.sessions.rename("a", "mine")
+    renamed = db.store.sessions.change_title("b", "mine")
+    assert db.store.sessions.get("a").title is None
+    db.store.sessions.undo_rename(renamed)
+    assert db.store.sessions.get("a").title == "mine"
+    assert db.store.sessions.get("b").title is None
+
+
+def test_a_title_changed_since_stays(db: SessionDB) -> None:
+    add(db, "one", "x", title="first")
+    renamed = db.store.sessions.change_title("one", "second")
+    db.store.sessions.rename("one", "third")
+    with pytest.raises(TitleError, match="changed again since"):
+        db.store.sessions.undo_rename(renamed)
+    assert db.store.sessions.get("one").title == "third"
+
+
+def test_a_former_title_that_is_taken_by_now_is_refused(db: SessionDB) -> None:
+    add(db, "one", "x", title="first")
+    renamed = db.store.sessions.change_title("one", "second")
+    add(db, "two", "x", title="first")
+    with pytest.raises(TitleTaken):
+        db.store.sessions.undo_rename(renamed)
+    assert db.store.sessions.get("one").title == "second"
+    db.delete_session("one")
+    with pytest.raises(SessionNotFound):
+        db.store.sessions.undo_rename(renamed)

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from bench.sample_sessions import fill
 from hermes_store import SessionDB, StoreError
 from hermes_store.errors import InvalidInput, SessionNotFound
 from hermes_store.transfer.export import Format
-from hermes_tui.demo.sample_sessions import fill
 from tests.store import newer
 from tests.support import LONG_AGO, add, raw
 

@@ -93,4 +93,4 @@ def test_the_dialog_and_the_command_promise_this() -> None:
     command.describe(parser)
     text = " ".join(parser.format_help().split())
     assert "mask keys, tokens, passwords and email addresses" in text
-    assert REDACT == "Redact keys, tokens, passwords and email addresses"
+    assert REDACT == "Redact keys, passwords, emails"

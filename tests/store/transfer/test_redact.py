@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.sample_sessions import fill
 from hermes_store import SessionDB
 from hermes_store.transfer.personal_data import MASK
 from hermes_store.transfer.redact import redact_row, redact_text, redact_value
-from hermes_tui.demo.sample_sessions import fill
 from tests.support import LONG_AGO, add
 
 # In pieces, so that no scanner takes this file for a leak.

@@ -11,11 +11,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.sample_sessions import fill
 from hermes_store import SessionDB
 from hermes_store.errors import TitleTooLong
 from hermes_store.records.transfer import Outcome
 from hermes_store.sessions import titles
-from hermes_tui.demo.sample_sessions import fill
 from tests.support import LONG_AGO, add
 
 

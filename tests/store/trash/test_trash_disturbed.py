@@ -263,6 +263,8 @@ def test_two_processes_delete_the_same_sessions_at_once(db: SessionDB, path: Pat
     while db.session_count() < 40:
         assert time.monotonic() < deadline, "sessions did not come back"
         assert not db.store.trash.list() or db.store.trash.restore().skipped == ()
+        time.sleep(0.05)
+    assert db.store.trash.list() == ()
     after = everything(db)
     assert after["messages"] == before["messages"]
     assert {row[0] for row in after["sessions"]} == {row[0] for row in before["sessions"]}

@@ -9,10 +9,10 @@ from pathlib import Path
 import apsw
 import pytest
 
+from bench.sample_sessions import fill
 from hermes_store import SessionDB, Store
 from hermes_store.engines.sqlite import fulltext
 from hermes_store.engines.sqlite.session_database import Database
-from hermes_tui.demo.sample_sessions import fill
 from tests.store.processes import finish, heard, start
 from tests.store.search.layouts import make_inline
 

@@ -15,6 +15,7 @@ from hermes_store.records.prune import PruneFilter
 from hermes_store.records.relation_to_parent import Edge
 from tests.store import newer
 from tests.store.newer import Newer
+from tests.store.plain_list import row as listed
 from tests.store.trash_views import everything
 from tests.support import LONG_AGO, add, add_chain, schema_of
 
@@ -44,13 +45,16 @@ def test_a_plan_tells_all_and_changes_nothing(db: SessionDB) -> None:
         title="aside")  # fmt: skip
     before = everything(db)
     plan = db.store.upkeep.plan_prune()
-    assert (plan.conversations, plan.sessions, plan.messages) == (2, 6, 5)
+    # Messages are counted as in a list, without those of sub-agents.
+    assert (plan.conversations, plan.sessions, plan.messages) == (2, 6, 4)
     assert plan.bytes == 3 * len("said in a") + 2 + 2
     assert (plan.oldest, plan.newest) == (LONG_AGO + 201, LONG_AGO + 901)
     first, second = plan.rows
     assert (first.root_id, set(first.session_ids)) == ("a", {"a", "b", "c", "agent", "helper"})
     assert first.session_ids[-1] == "a"
-    assert (first.messages, first.started_at, first.title) == (4, LONG_AGO, None)
+    assert (first.messages, first.started_at, first.title) == (3, LONG_AGO, None)
+    for row in plan.rows:
+        assert row.messages == listed(db.store, row.root_id).message_count
     assert (second.session_ids, second.title) == (("branch",), "aside")
     assert plan.spared == ()
     assert everything(db) == before
@@ -240,7 +244,7 @@ def test_a_newer_file(path: Path, theirs: Newer) -> None:
     with SessionDB(path) as db:
         plan = db.store.upkeep.plan_prune()
         assert [set(row.session_ids) for row in plan.rows] == [{"old", "agent"}]
-        assert (plan.messages, plan.bytes) == (1, 5)
+        assert (plan.messages, plan.bytes) == (0, 5)  # the message is a sub-agent's
         assert {each.session_id for each in plan.spared} == {"kept", "held"}
         before = everything(db)
         db.store.upkeep.prune(plan)

@@ -94,7 +94,9 @@ def test_insights_take_only_numbers_for_numbers(db: SessionDB) -> None:
                 "?4, ?4, ?4)",
                 (name, LONG_AGO, "9999999999999 o'clock", value),
             )
-        tx.run("UPDATE sessions SET ended_at = ? WHERE id = 'number'", (LONG_AGO + 60,))
+        for seconds in (0, 60):
+            tx.run("INSERT INTO messages(session_id, role, timestamp) VALUES ('number', 'tool', ?)",
+                   (LONG_AGO + seconds,))  # fmt: skip
     found = db.store.upkeep.insights(days=1, now=LONG_AGO + 100)
     assert found.sessions == 6
     assert (found.messages, found.tool_calls) == (7, 7)

@@ -1,0 +1,70 @@
+"""What can be chosen about a list: its order, groups, hidden kinds and density, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hermes_store.records.listing import Grouping, Hidden, Sort, View
+from hermes_store.records.workspace import short_name
+from hermes_tui.browse.session_list_widget import Looks
+from hermes_tui.presentation.rows import HIDDEN_WORDS
+
+DENSITY_WORDS = {
+    "one": "One line for each conversation.",
+    "two": "Two lines for each conversation, with its last message.",
+    "table": "A table with model, tokens and cost.",
+}
+GROUP_WORDS = {
+    Grouping.NONE: "Not grouped.",
+    Grouping.DATE: "Grouped by day.",
+    Grouping.SOURCE: "Grouped by source.",
+    Grouping.MODEL: "Grouped by model.",
+    Grouping.WORKSPACE: "Grouped by workspace.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Another view, what to say about it, and what to remember."""
+
+    view: View
+    sentence: str
+    kept: dict[str, Any] = field(default_factory=dict)
+
+
+def sorted_by(view: View, sort: Sort) -> Chosen:
+    """Return the view in another order."""
+    return Chosen(replace(view, sort=sort), f"Sorted by {sort.value}.", {"sort": sort.value})
+
+
+def grouped_by(view: View, group: Grouping) -> Chosen:
+    """Return the view with other headings."""
+    return Chosen(replace(view, group=group), GROUP_WORDS[group], {"group": group.value})
+
+
+def with_kinds(view: View, kinds: frozenset[Hidden]) -> Chosen:
+    """Return the view with some of the kinds that are hidden by default."""
+    names = tuple(kind.value for kind in Hidden if kind in kinds)
+    words = [HIDDEN_WORDS[kind].lower() for kind in Hidden if kind in kinds]
+    said = f"Showing {', '.join(words)} too." if words else "Showing the usual conversations."
+    said = "Showing all conversations." if len(names) == len(Hidden) else said
+    return Chosen(replace(view, shown=kinds), said, {"shown": names})
+
+
+def scoped_to(view: View, here: str | None) -> Chosen:
+    """Return the view of one workspace, or of all."""
+    said = "all workspaces" if here is None else f"only {short_name(here)}"
+    return Chosen(replace(view, here=here), f"Showing {said}.")
+
+
+def looks(view: View, density: str, *, found: bool = False) -> Looks:
+    """Return how to show the rows of a view, or what a search `found`."""
+    dated = view.group is Grouping.DATE and view.sort in (Sort.ACTIVITY, Sort.STARTED)
+    return Looks(
+        placed=view.here is None and (found or view.group is not Grouping.WORKSPACE),
+        by_day=dated and not found,
+        counted=not dated and not found,
+        sort=Sort.ACTIVITY if found else view.sort,
+        density=density,
+    )
