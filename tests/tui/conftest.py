@@ -25,6 +25,7 @@ from hermes_tui.demo.model_server import DemoServer
 from hermes_tui.transcript.view import Transcript
 from hermes_tui.widgets import status_bar
 from tests.support import raw
+from tests.tui import stock
 from tests.tui.off_the_loop import watched
 from tests.tui.running import NOW, WIDE, Keys, Script, load, press, settle
 
@@ -118,6 +119,13 @@ def sample_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.search.prepare()
     with raw(path) as con:
         con.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path
+
+
+@pytest.fixture
+def three(path: Path) -> Path:
+    """A file with three conversations; `three` is the newest."""
+    stock.several(path, *stock.THREE)
     return path
 
 

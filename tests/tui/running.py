@@ -13,7 +13,7 @@ from typing import Any
 from textual import events
 from textual.pilot import Pilot
 from textual.widget import Widget
-from textual.widgets import Input
+from textual.widgets import Button, Input
 from textual.worker import WorkerCancelled
 
 from hermes_store.config.settings import Config
@@ -86,6 +86,13 @@ async def press(pilot: Pilot[Any], *keys: Keys) -> None:
         else:
             await pilot.press(each)
         await settle(pilot)
+
+
+async def click(pilot: Pilot[Any], button: str) -> None:
+    """Press a button of a dialog."""
+    assert not pilot.app.screen.query_one(button, Button).disabled
+    await pilot.click(button)
+    await press(pilot)
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object], what: str) -> None:

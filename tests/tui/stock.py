@@ -6,11 +6,13 @@ from pathlib import Path
 
 from hermes_store import SessionDB
 from hermes_store.engines.sqlite.sidecar_database import path_for
+from hermes_store.records.listing import Hidden, View
 from hermes_store.store import Store
 from tests.support import add, add_chain, raw
 from tests.tui.running import NOW
 
 HOUR = 3_600.0
+THREE = ("one", "two", "three")
 CHAIN = "20260902_070857_1828dc25"
 """A conversation of the sample with four segments."""
 FAMILY = "20260828_201641_444e5426"
@@ -31,6 +33,13 @@ def several(path: Path, *names: str) -> None:
         for place, name in enumerate(reversed(names)):
             start = NOW - (place + 1) * HOUR
             add(db, name, f"about {name}", at=start, ended=start + 60, title=f"title of {name}")
+
+
+def ids(path: Path) -> set[str]:
+    """Return the sessions that are in a file."""
+    with Store(path, read_only=True) as store:
+        view = View(shown=frozenset(Hidden))
+        return {entry for entry in store.lists.entries(view, now=NOW) if isinstance(entry, str)}
 
 
 def with_live(path: Path, *, now: float = NOW) -> None:

@@ -27,6 +27,18 @@ from tests.tui.running import (
 )
 
 
+def _hold_searches(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Keep every search waiting until the event that is returned is set."""
+    released, search = threading.Event(), MessageSearch.stream
+
+    def held(self: MessageSearch, request: Request) -> Iterator[SearchResult]:
+        assert released.wait(PATIENCE)
+        return search(self, request)
+
+    monkeypatch.setattr(MessageSearch, "stream", held)
+    return released
+
+
 def test_enter_behind_the_last_letter_takes_what_is_found(
     sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,15 +10,14 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Button, Input
 
-from hermes_store.records.listing import Hidden, View
 from hermes_store.store import Store
 from hermes_tui.dialogs.delete import DeleteDialog
 from hermes_tui.dialogs.rename import RenameDialog
 from hermes_tui.opening.start_options import State
 from tests.tui import stock
 from tests.tui.running import (
-    NOW,
     Typed,
+    click,
     drive,
     listed,
     main,
@@ -29,30 +28,7 @@ from tests.tui.running import (
     shown,
     text_of,
 )
-
-THREE = ("one", "two", "three")
-
-
-@pytest.fixture
-def three(path: Path) -> Path:
-    """A file with three conversations; `three` is the newest."""
-    stock.several(path, *THREE)
-    return path
-
-
-def ids(path: Path) -> set[str]:
-    """Return the sessions that are in a file."""
-    with Store(path, read_only=True) as store:
-        view = View(shown=frozenset(Hidden))
-        return {entry for entry in store.lists.entries(view, now=NOW) if isinstance(entry, str)}
-
-
-async def click(pilot: Pilot[Any], button: str) -> None:
-    """Press a button of a dialog."""
-    assert not pilot.app.screen.query_one(button, Button).disabled
-    await pilot.click(button)
-    await press(pilot)
-
+from tests.tui.stock import THREE, ids
 
 # -- titles ------------------------------------------------------------------------------------
 

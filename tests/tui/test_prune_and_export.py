@@ -15,6 +15,7 @@ from hermes_store.store import Store
 from tests.support import add
 from tests.tui.running import (
     Typed,
+    click,
     drive,
     listed,
     main,
@@ -25,6 +26,7 @@ from tests.tui.running import (
     shown,
     text_of,
 )
+from tests.tui.stock import THREE, ids
 
 
 def test_prune_takes_what_it_showed(sample: Path) -> None:

@@ -235,18 +235,6 @@ def test_a_newer_question_ends_the_older_one(sample: Path) -> None:
     drive(make_app(sample), script)
 
 
-def _hold_searches(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Keep every search waiting until the event that is returned is set."""
-    released, search = threading.Event(), MessageSearch.stream
-
-    def held(self: MessageSearch, request: Request) -> Iterator[SearchResult]:
-        assert released.wait(PATIENCE)
-        return search(self, request)
-
-    monkeypatch.setattr(MessageSearch, "stream", held)
-    return released
-
-
 def test_an_error_of_an_earlier_search_changes_nothing(sample: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         everything = listed(pilot)

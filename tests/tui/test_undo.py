@@ -30,15 +30,6 @@ from tests.tui.running import (
     until,
 )
 
-THREE = ("one", "two", "three")
-
-
-@pytest.fixture
-def three(path: Path) -> Path:
-    """A file with three conversations; `three` is the newest."""
-    stock.several(path, *THREE)
-    return path
-
 
 def marks(path: Path, *ids: str) -> list[SessionMarks]:
     """Return the marks of conversations."""

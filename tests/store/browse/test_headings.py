@@ -10,10 +10,11 @@ from datetime import datetime, timedelta
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.records.listing import Grouping, Heading, Sort, View
+from hermes_store.records.listing import Grouping, Heading, Hidden, Sort, View
 from tests.store.plain_list import NOW, ids
 from tests.support import LONG_AGO, add
 
+ALL = frozenset(Hidden)
 ZONES = ("UTC0", "EST5EDT,M3.2.0,M11.1.0", "NZST-12NZDT,M9.5.0,M4.1.0/3", "IST-5:30")
 
 
