@@ -158,6 +158,8 @@ class ConversationPane(Vertical):
         self._heard = Heard()
         self._drawing: Timer | None = None
         self._draft: Message | None = None
+        self._spoken = False
+        """Whether something was said since the session was shown, maybe before it was read."""
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="chat-recap", can_focus=False) as box:
@@ -173,6 +175,7 @@ class ConversationPane(Vertical):
     def show(self, session_id: str | None, *, recap: bool) -> None:
         """Show a session: its recap, or all of it; None for one that has not started."""
         self._session_id = session_id
+        self._spoken = False
         self.recap_box.display = False
         if session_id is None:
             self.transcript.clear()
@@ -194,11 +197,16 @@ class ConversationPane(Vertical):
             return
         found = event.value
         self.query_one("#chat-recap-text", PlainText).update(session_details.recap(found.recap))
-        self.recap_box.display = found.shows_recap and bool(found.recap.entries)
+        wanted = found.shows_recap and not self._spoken
+        self.recap_box.display = wanted and bool(found.recap.entries)
         self.transcript.display = not self.recap_box.display
         self._show_page(found.page)
         self.recap_box.scroll_end(animate=False)
         self.post_message(self.Opened(found.said))
+        if self._spoken:
+            # What was said meanwhile may be missing from what was read.
+            self._show_draft_below()
+            self._grow()
 
     def _show_page(self, page: Page) -> None:
         self.transcript.show(*page, matches=array("q"), spans=None, focus=None)
@@ -246,6 +254,7 @@ class ConversationPane(Vertical):
         self.recap_box.display = False
         self.transcript.display = True
         self.transcript.to_end()
+        self._spoken = True
         self._heard = Heard()
         if self._drawing is not None:
             self._drawing.resume()
@@ -308,6 +317,9 @@ class ConversationPane(Vertical):
             self._show_page(event.value)
         else:
             self.transcript.grow(*event.value)
+        self._show_draft_below()
+
+    def _show_draft_below(self) -> None:
         if self._draft is not None:
             self.transcript.show_draft(self._draft)
 

@@ -24,7 +24,7 @@ from typing import Any
 from tests.e2e.recording import recording
 from tests.e2e.screen import ALTERNATE, Screen
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds after which something that should happen counts as not happening."""
 
 # A session of its own with this terminal as the controlling one, so that Ctrl+C, hang-up and

@@ -25,7 +25,7 @@ from hermes_tui.store_access import Access
 NOW = 1_790_000_000.0
 """What the clock of every test says: Monday, 21 September 2026, 14:13:20 UTC."""
 WIDE = (120, 36)
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 @dataclass(frozen=True, slots=True)

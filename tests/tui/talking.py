@@ -115,6 +115,11 @@ def sessions(path: Path) -> list[dict[str, Any]]:
         return db.search_sessions(limit=100)
 
 
+def is_chatting(pilot: Pilot[Any]) -> bool:
+    """Tell whether a chat is on the screen."""
+    return isinstance(pilot.app.screen, ChatScreen)
+
+
 def is_on_top(pilot: Pilot[Any]) -> bool:
     """Tell whether nothing lies above the chat."""
     return pilot.app.screen is screen(pilot)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +10,20 @@ import pytest
 from textual.pilot import Pilot
 
 from hermes_store import SessionDB
+from hermes_store.browse.api import Transcripts
+from hermes_store.records.recap import Limits, Recap
 from hermes_tui.browse.screen import BrowseScreen
 from hermes_tui.cli.common import last_list
 from hermes_tui.demo.model_server import DemoServer
 from tests.chat.misbehaving_servers import TroubleServer, stalls
 from tests.tui import stock
-from tests.tui.running import drive, listed, main, press, settle, shown
+from tests.tui.running import PATIENCE, drive, listed, main, press, settle, shown
 from tests.tui.talking import (
     OLD,
     chat_app,
     enter,
     field,
+    is_chatting,
     is_on_top,
     note,
     old_chat,
@@ -52,6 +56,41 @@ def test_ctrl_c_goes_one_step_at_a_time(path: Path) -> None:
         app = chat_app(path, server, chat_first=False)
         assert drive(app, script) is None
         assert app.return_code == 130
+
+
+@pytest.mark.parametrize("stalled", [True, False])
+def test_an_answer_is_seen_whenever_the_session_is_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch, stalled: bool
+) -> None:
+    """Whoever types at once has sent a message before the recap is there."""
+    old_chat(path)
+    released, recap = threading.Event(), Transcripts.quick_recap
+
+    def held(self: Transcripts, session_id: str, limits: Limits | None = None) -> Recap:
+        assert released.wait(PATIENCE)
+        return recap(self, session_id, limits)
+
+    monkeypatch.setattr(Transcripts, "quick_recap", held)
+    released.set()
+    with TroubleServer(stalls, times=int(stalled)) as server:
+
+        async def script(pilot: Pilot[Any]) -> None:
+            released.clear()
+            await pilot.press("enter")
+            await wait(pilot, lambda: is_chatting(pilot), "the chat")
+            await enter(pilot, "hello")
+            answer = "Half an ans" if stalled else "demonstration assistant"
+            await wait(pilot, lambda: answer in shown(pilot), "the answer")
+            released.set()
+            await wait(pilot, lambda: "Answer to" in shown(pilot), "what was said before")
+            if stalled:
+                await pilot.press("escape")
+            await settle(pilot)
+            for each in ("Answer to", "hello", answer):
+                assert shown(pilot).count(each) == 1
+            assert "Previous conversation" not in shown(pilot)
+
+        drive(chat_app(path, server, OLD, chat_first=False), script)
 
 
 def test_ctrl_c_in_a_browser_above_leads_back(path: Path, server: DemoServer) -> None:
