@@ -112,9 +112,9 @@ class BrowseConfig:
         "hermes-dark, or the terminal's own colors if NO_COLOR is set.",
     )
     pane: str = setting(
-        "recap",
+        "transcript",
         "The view that the right side shows first.",
-        choices=("recap", "transcript", "lineage", "info"),
+        choices=("transcript", "recap", "lineage", "info"),
     )
     sort: str = setting(
         "activity",

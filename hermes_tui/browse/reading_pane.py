@@ -1,4 +1,4 @@
-"""The reading pane: recap, transcript, lineage and info of the current conversation."""
+"""The reading pane: transcript, recap, lineage and info of the current conversation."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ class ReadingPane(Vertical):
     transcript = query_one(TranscriptPage)
     lineage = query_one(LineageTree)
     info = query_one("#info-text", PlainText)
+    trouble = query_one("#reading-trouble", PlainText)
 
     class TabChanged(TextualMessage):
         """Another tab is open."""
@@ -57,7 +58,7 @@ class ReadingPane(Vertical):
         self.tab = opening.state.tab
         """The page that was chosen."""
         self._by_itself = False
-        """Whether the transcript is open instead, because of a match or to be read zoomed."""
+        """Whether the transcript is open instead, because of a match."""
         self._declined = False
         """Whether another page was chosen during this search."""
         self.find_text: str | None = None
@@ -73,14 +74,15 @@ class ReadingPane(Vertical):
         self._followed: Followed | None = None
 
     def compose(self) -> ComposeResult:
+        yield PlainText("", id="reading-trouble")
         for page in self._pages():
             page.display = page.id == self.open_tab
             yield page
         yield OpenOutside(self.access)
 
     def _pages(self) -> Iterator[Widget]:
-        yield VerticalScroll(PlainText("", id="recap-text"), id="recap")
         yield TranscriptPage(self.access, id="transcript")
+        yield VerticalScroll(PlainText("", id="recap-text"), id="recap")
         yield LineageTree(self._opening.clock(), id="lineage")
         yield VerticalScroll(PlainText("", id="info-text"), id="info")
 
@@ -136,9 +138,9 @@ class ReadingPane(Vertical):
         self.post_message(self.TabChanged())
 
     def _open_by_itself(self) -> None:
-        """Open the transcript at a match or to be read zoomed, and the chosen page again after."""
+        """Open the transcript at a match, and the chosen page again after."""
         hit = self._followed is not None and self._followed.hit is not None
-        by_itself = (hit and not self._declined) or (self.zoomed and self.tab == "recap")
+        by_itself = hit and not self._declined
         if by_itself != self._by_itself:
             self._by_itself = by_itself
             self._turn_to()
@@ -146,8 +148,6 @@ class ReadingPane(Vertical):
     def action_zoom(self) -> None:
         """Read on the whole screen, or return to where one was."""
         self.zoomed = not self.zoomed
-        before = self.open_tab
-        self._open_by_itself()
         if self.zoomed:
             self._zoomed_from = self.screen.focused
             self.mount(PlainText("", id="zoom-title"), before=0)
@@ -156,8 +156,6 @@ class ReadingPane(Vertical):
         self.screen.set_class(self.zoomed, "-zoom")
         came_from = self._zoomed_from if not self.zoomed else None
         (came_from if came_from is not None and came_from.is_attached else self.page).focus()
-        if self._followed is not None and self.open_tab != before:
-            self._ask(self._followed)
         self.call_after_refresh(self._say_place)
 
     def _say_place(self) -> None:
@@ -218,6 +216,7 @@ class ReadingPane(Vertical):
         self._drop_find()
         self._open_by_itself()
         self.access.cancel(self, "pane")
+        self.trouble.display = False
         self.recap.update("")
         self.info.update("")
         self.transcript.forget()
@@ -293,6 +292,7 @@ class ReadingPane(Vertical):
             "lineage": self._ask_lineage,
             "info": self._ask_text,
         }
+        self.trouble.display = False
         ask[self.open_tab](shown)
 
     def on_failed(self, event: Failed) -> None:
@@ -301,7 +301,8 @@ class ReadingPane(Vertical):
             return
         self.clear()
         if not isinstance(event.error, NotFound):
-            self.recap.update(Content.styled(clean(str(event.error)), "$error"))
+            self.trouble.update(Content.styled(clean(str(event.error)), "$error"))
+            self.trouble.display = True
 
     def _ask_text(self, shown: Followed) -> None:
         """Ask for the recap or the info."""

@@ -19,7 +19,7 @@ from hermes_store.records.listing import Grouping, Hidden, Sort
 
 log = logging.getLogger("hermes_tui.opening.kept_state")
 MOST_BYTES = 500_000
-PAGES = ("recap", "transcript", "lineage", "info")
+PAGES = ("transcript", "recap", "lineage", "info")
 """The pages of the reading pane."""
 DENSITIES = ("one", "two", "table")
 """One line for each conversation, two lines, or a table."""

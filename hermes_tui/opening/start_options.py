@@ -26,7 +26,7 @@ class State:
 
     query: str = ""
     session_id: str | None = None
-    tab: str = "recap"
+    tab: str = "transcript"
 
 
 @dataclass(frozen=True, slots=True)

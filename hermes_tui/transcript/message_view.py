@@ -111,6 +111,7 @@ class MessageView(LineView):
         if self.outline is None:
             return
         stay = self.following or self.is_at_end()
+        at_last = self.cursor >= self.place_shown(max(0, len(self.laid_out.heights) - 1), -1)
         grown = self.laid_out.grow(outline)
         self.laid_out.take(messages)  # once their places are known: results belong to calls
         if not grown:
@@ -119,7 +120,7 @@ class MessageView(LineView):
         self.cursor = max(0, min(self.cursor, len(outline.message_ids) - 1))
         self.measure()
         if stay:
-            self.to_end()
+            self.to_end(mark=self.following or at_last)  # a match stays current
         self.refresh()
 
     def show_draft(self, draft: Message | None) -> None:

@@ -100,7 +100,7 @@ def test_it_is_shown_and_not_obeyed(path: Path) -> None:
         for part in ("[/x] [bold]b[/bold] [@click=app.quit]q[/]", "␛]0;PWNED", "[$primary]p\\["):
             assert part in text_of(main(pilot).reading.recap)
 
-    drive(make_app(path), script)
+    drive(make_app(path, state=State(tab="recap")), script)
 
 
 @pytest.mark.parametrize("tab", ["recap", "transcript"])

@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,12 +16,28 @@ import pytest
 from textual.pilot import Pilot
 
 from hermes_store import SessionDB
+from hermes_store.errors import StoreError
 from hermes_store.records.message import SUMMARY_MARK, Message
 from hermes_store.sessions import messages, session_rows
+from hermes_store.store import Store
+from hermes_tui.opening.kept_state import PAGES
 from hermes_tui.opening.start_options import State
+from hermes_tui.store_access import Access
 from hermes_tui.transcript import parts
 from hermes_tui.widgets import outside_program
-from tests.tui.running import NOW, Typed, drive, main, make_app, page, press, said, shown, until
+from tests.tui.running import (
+    NOW,
+    Typed,
+    drive,
+    main,
+    make_app,
+    page,
+    press,
+    said,
+    shown,
+    text_of,
+    until,
+)
 from tests.tui.test_transcript import talk, users
 
 OPEN = State(tab="transcript")
@@ -225,7 +242,6 @@ def test_zoom_takes_the_whole_screen(talked: Path) -> None:
         assert screen.reading.zoomed, "Esc leaves finding first"
         await press(pilot, "escape")
         assert not screen.reading.zoomed and screen.list.sessions.has_focus
-        assert screen.reading.open_tab == "recap", "the page that was chosen"
         await press(pilot, "tab", "z", "z")
         assert not screen.reading.zoomed and screen.reading.page.has_focus
 
@@ -242,14 +258,41 @@ def test_zoom_on_a_tiny_screen(talked: Path) -> None:
     drive(make_app(talked), script, (40, 12))
 
 
+@pytest.mark.parametrize("tab", PAGES)
+def test_a_failure_is_said_on_every_page(
+    three: Path, monkeypatch: pytest.MonkeyPatch, tab: str
+) -> None:
+    fails = threading.Event()
+    read = Access._read
+
+    def broken(self: Access) -> Store:
+        if fails.is_set():
+            raise StoreError("The disk is gone.")
+        return read(self)
+
+    monkeypatch.setattr(Access, "_read", broken)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        reading = main(pilot).reading
+        fails.set()
+        await pilot.app.screen.run_action(f"show_tab({tab!r})")
+        await press(pilot)
+        assert "The disk is gone." in text_of(reading.trouble) and reading.trouble.display
+        fails.clear()
+        await press(pilot, "tab", "down")
+        assert not reading.trouble.display and "The disk" not in shown(pilot)
+
+    drive(make_app(three), script)
+
+
 def test_pages_by_number_inside_the_pane(talked: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         reading = main(pilot).reading
         await press(pilot, "tab", "tab")
-        for key, tab in (("1", "recap"), ("4", "info"), ("3", "lineage"), ("2", "transcript")):
+        for key, tab in (("2", "recap"), ("4", "info"), ("3", "lineage"), ("1", "transcript")):
             await press(pilot, key)
             assert reading.open_tab == tab and reading.page.has_focus
-        await press(pilot, "1", "slash", Typed("second"))
+        await press(pilot, "2", "slash", Typed("second"))
         assert reading.open_tab == "transcript" and "match 2 of 2" in shown(pilot)
 
     drive(make_app(talked), script)

@@ -392,7 +392,7 @@ def test_enter_leaves_with_the_tip(sample: Path, focus: str) -> None:
         tip = store.transcripts.outline(stock.FAMILY).tip_id
     assert tip != stock.FAMILY
     assert choice is not None
-    assert (choice.session_id, choice.state) == (tip, State("", stock.FAMILY, "recap"))
+    assert (choice.session_id, choice.state) == (tip, State("", stock.FAMILY, "transcript"))
 
 
 def test_enter_on_a_segment_leaves_with_that_segment(sample: Path) -> None:

@@ -143,6 +143,23 @@ def test_matches_do_not_outlive_their_search(path: Path) -> None:
     drive(make_app(path, state=OPEN), script)
 
 
+def test_a_match_stays_current_while_the_conversation_grows(path: Path) -> None:
+    talk(path, users(["a needle", "hay"]))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        reading = main(pilot).reading
+        await press(pilot, Typed("needle"))
+        assert reading.transcript.cursor == 0
+        with SessionDB(path) as db:
+            db.append_message("talk", "user", "more hay", timestamp=NOW)
+        reading.refresh_page()
+        await press(pilot)
+        assert "more hay" in shown(pilot)
+        assert reading.transcript.cursor == 0 and "match 1 of 1" in shown(pilot)
+
+    drive(make_app(path), script)
+
+
 def test_a_match_opens_the_transcript_by_itself(path: Path) -> None:
     talk(path, users(["a needle", "hay"]))
 
@@ -151,14 +168,14 @@ def test_a_match_opens_the_transcript_by_itself(path: Path) -> None:
         assert reading.open_tab == "recap"
         await press(pilot, Typed("needle"))
         assert reading.open_tab == "transcript" and reading.transcript.cursor == 0
-        await press(pilot, "tab", "tab", "1", "escape")
+        await press(pilot, "tab", "tab", "2", "escape")
         assert reading.open_tab == "recap", "whoever wants another page has it"
         await press(pilot, "slash", Typed(" a"))
         assert reading.open_tab == "transcript", "another search, another match"
         await press(pilot, "escape")
         assert reading.open_tab == "recap" == reading.tab
 
-    drive(make_app(path), script)
+    drive(make_app(path, state=State(tab="recap")), script)
 
 
 def test_tools_and_thoughts_open_and_fold(path: Path) -> None:
