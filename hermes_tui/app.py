@@ -289,7 +289,8 @@ class HermesApp(QuietApp[Choice]):
                 below.search.text = f"on:{day.isoformat()}"
                 below.search.field.focus()
 
-        self.push_screen(FiguresScreen(self.access, self._opening.clock()), search)
+        now, demo = self._opening.clock(), self._opening.demo
+        self.push_screen(FiguresScreen(self.access, now, demo=demo), search)
 
     def action_settings(self) -> None:
         """Choose theme, keys and what the list looks like; the dialog says `Keep`."""

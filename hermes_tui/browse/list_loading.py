@@ -1,16 +1,21 @@
-"""Reading a whole list, and putting a newer beginning before it."""
+"""Reading a whole list, what is below its rows, and putting a newer beginning before it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from hermes_store.errors import NotFound
 from hermes_store.records.listing import Entry, Heading, Hidden, ListRow, View
 from hermes_store.records.search import Group
 from hermes_store.store import Store
 from hermes_tui.opening.first_list_rows import FIRST_ROWS
+from hermes_tui.presentation.lineage_lines import Branch, branches
 from hermes_tui.store_access import Stopped
+
+Families = dict[str, list[Branch]]
+"""The sessions below conversations, by the first session of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +84,16 @@ def _without_empty(entries: Sequence[Entry]) -> list[Entry]:
         for entry, after in zip(entries, [*entries[1:], None], strict=False)
         if isinstance(entry, str) or isinstance(after, str)
     ]
+
+
+def families(store: Store, roots: Sequence[str]) -> Families:
+    """Read the sessions below conversations; one that is gone is left out."""
+    found: Families = {}
+    for root_id in roots:
+        try:
+            tree = store.lineage.tree(root_id)
+        except NotFound:
+            continue
+        below = [each for each in branches(tree) if each.session.id != root_id]
+        found[root_id] = [replace(each, current=False) for each in below]
+    return found

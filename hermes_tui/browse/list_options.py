@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from hermes_store.records.listing import Grouping, Hidden, Sort, View
 from hermes_store.records.workspace import short_name
 from hermes_tui.browse.session_list_widget import Looks
 from hermes_tui.presentation.rows import HIDDEN_WORDS
+
+Value = TypeVar("Value")
 
 DENSITY_WORDS = {
     "one": "One line for each conversation.",
@@ -31,6 +34,11 @@ class Chosen:
     view: View
     sentence: str
     kept: dict[str, Any] = field(default_factory=dict)
+
+
+def after(current: Value, choices: Sequence[Value]) -> Value:
+    """Return the next of some choices, after the last the first."""
+    return choices[(choices.index(current) + 1) % len(choices)]
 
 
 def sorted_by(view: View, sort: Sort) -> Chosen:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -16,25 +15,23 @@ from textual.message import Message
 from hermes_store.errors import DatabaseMissing, StoreError
 from hermes_store.records.listing import Entry, Grouping, Hidden, ListRow, Sort
 from hermes_store.records.safe_text import clean
-from hermes_store.records.session import Lineage
 from hermes_store.store import Store
 from hermes_tui.actions import Scope, bindings
-from hermes_tui.browse import list_options
+from hermes_tui.browse import list_loading, list_options
 from hermes_tui.browse.found import Found
-from hermes_tui.browse.list_loading import Loaded, begun_with, read_all, with_headings
+from hermes_tui.browse.list_loading import Families
 from hermes_tui.browse.list_options import DENSITY_WORDS, Chosen, looks
 from hermes_tui.browse.session_list_widget import RowsWanted, SessionList
 from hermes_tui.opening.first_list_rows import Head, read_head
 from hermes_tui.opening.kept_state import DENSITIES
 from hermes_tui.opening.start_options import Opening
-from hermes_tui.presentation import empty_list, lineage_lines
+from hermes_tui.presentation import empty_list
 from hermes_tui.presentation.browser_header import Header
 from hermes_tui.presentation.search_results import still_looking
 from hermes_tui.store_access import Access, Answer, Failed, Stopped
 from hermes_tui.widgets.notice import Keep, Notice
 from hermes_tui.widgets.plain_text import PlainText
 
-Value = TypeVar("Value")
 RETRY_SECONDS = 1.0
 REST = 20
 """The pause between full reloads, as a multiple of the time one takes."""
@@ -63,14 +60,17 @@ class ListPane(Vertical):
     class HeadRead(Answer[Head]):
         """The beginning of the list."""
 
-    class AllRead(Answer[Loaded]):
+    class AllRead(Answer[list_loading.Loaded]):
         """The whole list."""
 
     class RowsRead(Answer[list[ListRow]]):
         """Rows that scrolled into view."""
 
-    class FamilyRead(Answer[tuple[str, Lineage]]):
-        """The sessions below a conversation."""
+    class Unfolded(Answer[Families]):
+        """The sessions below a conversation that is unfolded."""
+
+    class ReadAgain(Answer[Families]):
+        """The sessions below all unfolded conversations, after a change."""
 
     def __init__(self, access: Access, opening: Opening, head: Head | None = None) -> None:
         super().__init__(id="list")
@@ -94,8 +94,7 @@ class ListPane(Vertical):
         self._searching = False
         self._load_seconds = 0.0
         self._loaded_at: float | None = None
-        self._reading = False
-        self._again = False
+        self._reading = self._again = False
 
     def compose(self) -> ComposeResult:
         yield SessionList(self._clock(), id="sessions")
@@ -146,8 +145,8 @@ class ListPane(Vertical):
         self._reading, self._again = True, False
         view, now, last = self.view, self._clock(), self.density == "two"
 
-        def read(store: Store, stopped: Stopped) -> Loaded:
-            return read_all(store, view, now, stopped, last=last)
+        def read(store: Store, stopped: Stopped) -> list_loading.Loaded:
+            return list_loading.read_all(store, view, now, stopped, last=last)
 
         self.access.ask(self, self.AllRead, read)
 
@@ -160,7 +159,7 @@ class ListPane(Vertical):
 
     def _show_head(self, head: Head) -> None:
         self._head, self._head_at = head, time.monotonic()
-        self._entries = begun_with(self._entries, head.entries)
+        self._entries = list_loading.begun_with(self._entries, head.entries)
         self._show(head.rows)
 
     def _load_all_in_time(self) -> None:
@@ -186,7 +185,7 @@ class ListPane(Vertical):
         self._entries, self._load_seconds = loaded.entries, loaded.seconds
         self.hidden, self.days = loaded.hidden, loaded.days
         if self._head is not None and self._by_activity and self._head_at > loaded.started:
-            self._entries = begun_with(self._entries, self._head.entries)
+            self._entries = list_loading.begun_with(self._entries, self._head.entries)
         first, self._loaded_at = self._loaded_at is None, time.monotonic()
         self._show(loaded.rows)
         if first:
@@ -217,6 +216,7 @@ class ListPane(Vertical):
             self.access.reopen()
         self.sessions.now = self._clock()
         self.sessions.forget_rows()
+        self._read_below(self.ReadAgain, self.sessions.unfolded())
         self.load()
 
     def on_rows_wanted(self, event: RowsWanted) -> None:
@@ -261,7 +261,7 @@ class ListPane(Vertical):
         self.sessions.looks = looks(self.view, self.density, found=True)
         present = {row.id for row in found.rows}
         self.sessions.show_entries(
-            with_headings([group for group in groups if group.root_id in present]),
+            list_loading.with_headings([group for group in groups if group.root_id in present]),
             found.rows,
             {group.root_id: group.hits[0] for group in groups if group.hits},
             spans=found.result.highlighter,
@@ -320,19 +320,19 @@ class ListPane(Vertical):
 
     def next_sort(self) -> None:
         """Sort by the next value."""
-        self.action_sort_by(_after(self.view.sort, list(Sort)).value)
+        self.action_sort_by(list_options.after(self.view.sort, list(Sort)).value)
 
     def action_sort_by(self, name: str) -> None:
         self.choose(list_options.sorted_by(self.view, Sort(name)))
 
     def action_group(self) -> None:
-        self.action_group_by(_after(self.view.group, list(Grouping)).value)
+        self.action_group_by(list_options.after(self.view.group, list(Grouping)).value)
 
     def action_group_by(self, name: str) -> None:
         self.choose(list_options.grouped_by(self.view, Grouping(name)))
 
     def action_density(self) -> None:
-        self.action_density_of(_after(self.density, DENSITIES))
+        self.action_density_of(list_options.after(self.density, DENSITIES))
 
     def action_density_of(self, density: str) -> None:
         """Show each conversation on one line, on two, or as a table."""
@@ -379,22 +379,22 @@ class ListPane(Vertical):
 
     def action_unfold(self) -> None:
         target = self.sessions.target()
-        if target is None or target.part or target.row is None or not target.row.foldable:
-            return
-        root = target.root_id
-        self.access.ask(self, self.FamilyRead, lambda store, _: (root, store.lineage.tree(root)))
+        if target is not None and target.is_foldable:
+            self._read_below(self.Unfolded, [target.root_id])
 
-    def on_list_pane_family_read(self, event: FamilyRead) -> None:
+    def _read_below(self, answer: type[Answer[Families]], roots: list[str]) -> None:
+        if roots:
+            self.access.ask(self, answer, lambda store, _: list_loading.families(store, roots))
+
+    def on_list_pane_unfolded(self, event: Unfolded) -> None:
         event.stop()
-        root_id, family = event.value
-        below = [each for each in lineage_lines.branches(family) if each.session.id != root_id]
-        self.sessions.unfold(root_id, [replace(each, current=False) for each in below])
+        self.sessions.unfold(event.value)
+
+    def on_list_pane_read_again(self, event: ReadAgain) -> None:
+        event.stop()
+        self.sessions.unfold(event.value, again=True)
 
     def action_fold(self) -> None:
         target = self.sessions.target()
         if target is not None:
             self.sessions.fold(target.root_id)
-
-
-def _after(current: Value, choices: Sequence[Value]) -> Value:
-    return choices[(choices.index(current) + 1) % len(choices)]

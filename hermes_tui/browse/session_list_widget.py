@@ -48,6 +48,11 @@ class Target:
         """The session to resume: the newest one of a conversation."""
         return self.row.tip_id if self.row is not None and not self.part else self.session_id
 
+    @property
+    def is_foldable(self) -> bool:
+        """Whether there are sessions to show below it."""
+        return not self.part and self.row is not None and self.row.foldable
+
 
 @dataclass
 class RowsWanted(Message):
@@ -266,10 +271,16 @@ class SessionList(VirtualList):
         """Return whether the sessions below a conversation are shown."""
         return root_id in self._below
 
-    def unfold(self, root_id: str, below: Sequence[Branch]) -> None:
-        """Show the sessions below a conversation."""
+    def unfolded(self) -> list[str]:
+        """Return the conversations below which sessions are shown."""
+        return [*self._below]
+
+    def unfold(self, below: Mapping[str, Sequence[Branch]], *, again: bool = False) -> None:
+        """Show the sessions below conversations; `again`, only where they are shown already."""
         marked = self.current_id()
-        self._below[root_id] = tuple(below)
+        for root_id, branches in below.items():
+            if not again or root_id in self._below:
+                self._below[root_id] = tuple(branches)
         self._lay_out()
         if marked is not None and (place := self._place_of(marked)) is not None:
             self.cursor = place

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from pathlib import Path
 from typing import ClassVar
 
 from textual import events, on
@@ -59,16 +58,17 @@ class FiguresScreen(Screen[date]):
     class Summed(Answer[Usage]):
         """Tokens and costs of a period."""
 
-    def __init__(self, access: Access, now: float) -> None:
+    def __init__(self, access: Access, now: float, *, demo: bool = False) -> None:
         super().__init__()
         self.access = access
         self._now = now
+        self._heading = f" Figures  {'demo' if demo else short_path(access.database)}"
         self._period = 1
         self._activity: Activity | None = None
         self._usage: Usage | None = None
 
     def compose(self) -> ComposeResult:
-        yield PlainText(_title(self.access.database), id="figures-title")
+        yield PlainText(self._heading, id="figures-title")
         with VerticalScroll(id="figures-body", can_focus=False):
             yield HeatMap(datetime.fromtimestamp(self._now).date(), id="heat")
             yield PlainText("", id="legend")
@@ -188,7 +188,3 @@ class FiguresScreen(Screen[date]):
 
     def action_close(self) -> None:
         self.dismiss(None)
-
-
-def _title(database: Path) -> str:
-    return f" Figures  {short_path(database)}"

@@ -212,7 +212,11 @@ def test_delete_one_segment_of_a_chain(sample: Path) -> None:
         assert main(pilot).list.sessions.current_id() == before[1]
         await press(pilot, "d", "y")
         assert said(pilot) == ["1 session moved to trash — ^z undo"]
-        assert main(pilot).list.sessions.current_id() == before[2], "it is no longer listed"
+        sessions = main(pilot).list.sessions
+        assert sessions.current_id() == before[2], "it is no longer listed"
+        await press(pilot, "u", "up")
+        assert sessions.current_id() == before[1], "it is listed again"
+        await press(pilot, "d", "y")
 
     drive(make_app(sample, state=State(session_id=stock.CHAIN)), script)
     with Store(sample, read_only=True) as store:
