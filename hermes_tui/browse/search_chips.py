@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 
 from textual.content import Content
 from textual.style import Style
 
 from hermes_store.records.sources import KNOWN, describe, known_name
-from hermes_store.search import query_language
+from hermes_store.search import field_conditions, query_language, times
 from hermes_store.search.query_tree import And, Field, Node, Not, Or
 from hermes_tui.presentation.fit_text import plain
 
@@ -21,6 +22,11 @@ UNITS = {
     "w": "week",
     "mo": "month",
     "y": "year",
+}
+CHOICES = {
+    "is": field_conditions.IS,
+    "has": field_conditions.HAS,
+    "role": (*field_conditions.ROLES, *field_conditions.SPOKEN_AS),
 }
 _SPAN = r"(\d+)(min|mo|[mhdwy])"
 _WHOLE = re.compile(
@@ -45,13 +51,21 @@ def chips(text: str) -> Content:
 def _fields(node: Node | None, *, negated: bool = False) -> Iterator[tuple[Field, bool]]:
     match node:
         case Field():
-            if not node.unfinished or _is_whole(node):
+            if _is_whole(node) if node.unfinished else _is_understood(node):
                 yield node, negated
         case Not():
             yield from _fields(node.part, negated=not negated)
         case And() | Or():
             for part in node.parts:
                 yield from _fields(part, negated=negated)
+
+
+def _is_understood(field: Field) -> bool:
+    """Return whether a value is one that the field can have."""
+    if field.name in ("after", "before", "on"):
+        return times.span(field.value, time.time()) is not None
+    known = CHOICES.get(field.name)
+    return known is None or field.value.lower() in known
 
 
 def _is_whole(field: Field) -> bool:

@@ -86,6 +86,11 @@ def test_chips_say_what_the_search_does(text: str, words: str) -> None:
     assert chips(text).plain.strip() == f"{words} ×"
 
 
+@pytest.mark.parametrize("field", ["after:foo", "on:someday", "is:pined", "has:codes", "role:us"])
+def test_no_chip_for_what_the_search_ignores(field: str) -> None:
+    assert chips(f"{field} docker").plain == ""
+
+
 def test_typing_a_field_never_says_that_nothing_was_found(mixed: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await load(pilot)
