@@ -93,11 +93,18 @@ def size(lines: Iterable[DiffLine]) -> str:
 def first(lines: Sequence[DiffLine]) -> tuple[list[DiffLine], int]:
     """Return the lines that are always visible, and how many follow.
 
-    They begin just before the first change, without the places in the file.
+    They begin just before the first change, without the places in the file, and with as much of
+    their indentation as tells them apart: there is little room.
     """
     change = next((place for place, line in enumerate(lines) if line.sign in "+-"), 0)
     rest = [line for line in lines[max(0, change - 1) :] if line.sign != "@"]
-    return rest[:FIRST_LINES], max(0, len(rest) - FIRST_LINES)
+    return _outdented(rest[:FIRST_LINES]), max(0, len(rest) - FIRST_LINES)
+
+
+def _outdented(lines: list[DiffLine]) -> list[DiffLine]:
+    blanks = [len(each.text) - len(each.text.lstrip(" ")) for each in lines if each.text.strip()]
+    common = min(blanks, default=0)
+    return [DiffLine(line.sign, line.text[common:]) for line in lines]
 
 
 def as_text(lines: Sequence[DiffLine], path: str = "") -> str:

@@ -20,8 +20,8 @@ from hermes_tui.presentation.wrap_text import pieces
 
 Line = list[Segment]
 
-NARROWEST = 4
-"""Columns that a column of a table needs at least."""
+NARROWEST, LONGEST_WORD = 4, 20
+"""Columns that a column of a table needs at least, and at most for the sake of a word."""
 BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 
 
@@ -301,21 +301,31 @@ def _cell_style(cell: Node) -> Style:
 
 
 def _widths(cells: list[list[list[Run]]], columns: int, room: int) -> list[int] | None:
-    """Return the widths of the columns; None if there is no room for so many."""
-    if room < columns * NARROWEST:
-        return None
-    widths = [1] * columns
+    """Return the widths of the columns; None if words would have to be broken."""
+    widths, words = [1] * columns, [1] * columns
     for row in cells:
         for place, cell in enumerate(row):
-            widths[place] = max(widths[place], cell_len(clean("".join(text for text, _ in cell))))
+            text = clean("".join(text for text, _ in cell))
+            widths[place] = max(widths[place], cell_len(text))
+            words[place] = max(words[place], _least(text))
     over = sum(widths) - room
+    if sum(words) > room:
+        return None
     while over > 0:
-        widest = max(range(columns), key=widths.__getitem__)
-        second = max((each for each in widths if each < widths[widest]), default=NARROWEST)
-        step = max(1, min(over, widths[widest] - max(second, NARROWEST)))
+        widest = max(
+            range(columns), key=lambda place: (widths[place] > words[place], widths[place])
+        )
+        second = max((each for each in widths if each < widths[widest]), default=1)
+        step = max(1, min(over, widths[widest] - max(second, words[widest])))
         widths[widest] -= step
         over -= step
     return widths
+
+
+def _least(text: str) -> int:
+    """Return the columns that a text needs to be wrapped between words."""
+    words = [cell_len(word) for word in text.split() if word.isascii()]  # others break anywhere
+    return min(LONGEST_WORD, max(words, default=min(NARROWEST, cell_len(text))))
 
 
 def _row(

@@ -257,6 +257,28 @@ def test_tables_fit() -> None:
     assert narrow == ["a: bcd"] * 9, "with more columns than room, one below the other"
 
 
+@pytest.mark.parametrize("width", range(8, 60))
+def test_tables_break_no_word(width: int) -> None:
+    said = ("Measurement", "before", "afterwards"), ("median of ten", "312 ms", "quicker: 104 ms")
+    text = "".join(f"|{'|'.join(row)}|\n" for row in (said[0], ("---",) * 3, said[1]))
+    shown = body(text, width)
+    assert all(len(line) <= width for line in shown)
+    if width >= 14:
+        words = {word for line in shown for word in line.replace(":", " ").split()}
+        assert {"Measurement", "median", "afterwards", "quicker", "104"} <= words
+
+
+def test_the_first_lines_of_a_diff_are_indented_as_little_as_needed() -> None:
+    old, new = "        if x:\n            y = 1\n", "        if x:\n            y = 2\n"
+    shown, left = diffs.first(diffs.between(old, new))
+    assert [(line.sign, line.text) for line in shown] == [
+        (" ", "if x:"),
+        ("-", "    y = 1"),
+        ("+", "    y = 2"),
+    ]
+    assert left == 0
+
+
 def test_your_messages_are_rendered_too() -> None:
     assert lines("See `x`, **now**\nand then", role="user")[2:] == ["  See x, now", "  and then"]
 
