@@ -68,6 +68,15 @@ class Talks(Protocol):
         """Leave the program."""
 
 
+@runtime_checkable
+class HoldsKeys(Protocol):
+    """A screen on which what was typed may have to be answered before the next key."""
+
+    @property
+    def holds_keys(self) -> bool:
+        """Whether the next key has to wait."""
+
+
 def _take_sizes_in_turn(loop: asyncio.AbstractEventLoop) -> None:
     """Have Textual look at a new size of the terminal only between two events.
 
@@ -221,8 +230,8 @@ class HermesApp(QuietApp[Choice]):
             self.set_timer(REPAINT_SECONDS, self.refresh)
 
     def must_keys_wait(self) -> bool:
-        """Tell whether an action waits for the results of a search."""
-        return isinstance(self.screen, BrowseScreen) and self.screen.holds_keys
+        """Tell whether something waits for the answer to what was typed before."""
+        return isinstance(self.screen, HoldsKeys) and self.screen.holds_keys
 
     async def on_ready(self) -> None:
         """Hand over what was typed too early, and collect garbage again from here on."""

@@ -126,6 +126,10 @@ class PruneDialog(Dialog[PrunePlan]):
         self._where = where
         self._now = now
         self._plan: PrunePlan | None = None
+        """What the fields ask for; None until that is known."""
+        self._is_asked = False
+        self._submitted = False
+        """Whether Enter was pressed before the plan was there."""
         self.add_class("wide")
 
     def body(self) -> Iterable[Widget]:
@@ -158,8 +162,16 @@ class PruneDialog(Dialog[PrunePlan]):
         self._preview()
 
     def action_submit(self) -> None:
-        """Go to the button: what goes should have been looked at."""
-        self.query_one("#ok").focus()
+        """Go to the button: what goes should have been looked at, and belong to the fields."""
+        if self._is_asked:
+            self._submitted = True
+        else:
+            self.query_one("#ok").focus()
+
+    @property
+    def holds_keys(self) -> bool:
+        """Whether what is typed next has to wait for the plan."""
+        return self._submitted
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -208,11 +220,13 @@ class PruneDialog(Dialog[PrunePlan]):
         )
 
     def _preview(self) -> None:
+        self._plan = None
         try:
             chosen = self._filter()
         except InvalidInput as error:
             self.failed(error)
             return
+        self._is_asked = True
         self.ask(self.Planned, lambda store, _: store.upkeep.plan_prune(chosen, self._now))
 
     def on_prune_dialog_planned(self, event: Planned) -> None:
@@ -222,6 +236,13 @@ class PruneDialog(Dialog[PrunePlan]):
         self._plan = event.value
         self.query_one(PruneList).show(event.value.rows)
         self._show()
+        self._answered()
+
+    def _answered(self) -> None:
+        """Do what waited for the plan."""
+        submitted, self._is_asked, self._submitted = self._submitted, False, False
+        if submitted:
+            self.action_submit()
 
     def _wanted(self) -> PrunePlan | None:
         """Return the plan without what is to be kept."""
@@ -257,10 +278,13 @@ class PruneDialog(Dialog[PrunePlan]):
         self._plan = None
         self.query_one(PruneList).show(())
         self._say([(clean(str(error)), "$error")], ready=False)
+        self._answered()
 
     def _say(self, parts: list[tuple[str, str] | str], *, ready: bool) -> None:
         self.query_one("#figures", PlainText).update(Content.assemble(*parts))
         self.query_one("#ok", PushButton).disabled = not ready
 
     def confirm(self, button: str) -> None:
-        self.dismiss(self._wanted())
+        wanted = self._wanted()
+        if wanted is not None:
+            self.dismiss(wanted)

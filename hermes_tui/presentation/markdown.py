@@ -229,7 +229,7 @@ def _cut(line: Sequence[Run], start: int, end: int) -> Iterator[Segment]:
 
 def _code(content: str, info: str, width: int, styles: Styles) -> Page:
     """Return a block of code on a tinted background, with its language at its right edge."""
-    language = clean(info.strip().split(" ", 1)[0] if info.strip() else "")
+    language = clean("".join(info.split(maxsplit=1)[:1]))
     code = clean(content).rstrip("\n").expandtabs(4)
     if not language and diffs.is_diff(code):
         language = "diff"

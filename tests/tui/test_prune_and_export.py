@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Button, Input
 
 from hermes_store import SessionDB
+from hermes_store.records.prune import PrunePlan
 from hermes_store.store import Store
+from hermes_store.upkeep.api import Upkeep
+from hermes_tui.dialogs.prune import PruneDialog
 from tests.support import add
 from tests.tui.running import (
+    PATIENCE,
     Typed,
     click,
     drive,
@@ -27,6 +33,7 @@ from tests.tui.running import (
     text_of,
 )
 from tests.tui.stock import THREE, ids
+from tests.tui.talking import wait
 
 
 def test_prune_takes_what_it_showed(sample: Path) -> None:
@@ -63,6 +70,37 @@ def test_single_ones_are_spared_from_a_prune(three: Path) -> None:
         assert listed(pilot) == ["one"]
         await press(pilot, "ctrl+z")
         assert listed(pilot) == ["three", "two", "one"]
+
+    drive(make_app(three), script)
+
+
+def test_prune_never_takes_what_an_earlier_filter_showed(
+    three: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However fast somebody types: Delete waits for what belongs to the fields."""
+    held, plan = threading.Event(), Upkeep.plan_prune
+
+    def slowly(self: Upkeep, *arguments: Any) -> PrunePlan:
+        assert held.wait(PATIENCE)
+        return plan(self, *arguments)
+
+    monkeypatch.setattr(Upkeep, "plan_prune", slowly)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        held.set()
+        await press(pilot, "f2", *["backspace"] * 2, "0")
+        assert "3 conversations" in shown(pilot)
+        held.clear()
+        for key in ("4", "0", "0", "enter", "enter"):
+            pilot.app.post_message(events.Key(key, key if len(key) == 1 else None))
+        dialog = pilot.app.screen
+        assert isinstance(dialog, PruneDialog)
+        await wait(pilot, lambda: dialog.holds_keys, "Enter that waits")
+        held.set()
+        await wait(pilot, lambda: "Nothing matches." in shown(pilot), "the answer")
+        await press(pilot)
+        assert pilot.app.screen is dialog and ids(three) == set(THREE)
+        await press(pilot, "shift+tab", "escape")
 
     drive(make_app(three), script)
 
