@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from textual.message import Message
 from textual.widget import Widget
 
+from hermes_store.records.listing import Status
 from hermes_store.store import Store
 from hermes_tui.browse import change_jobs
 from hermes_tui.browse.change_jobs import Job
@@ -210,7 +211,8 @@ class Changes(Widget):
         part = target.session_id if target.part and not sessions.selected else None
         if len(roots) == 1 and part is None:
             self._delete_one(roots[0], change_jobs.name_of(sessions, roots))
-            sessions.leave_row()  # so that a key pressed again means the next one
+            if target.row is None or target.row.status is not Status.LIVE:
+                sessions.leave_row()  # so that a key pressed again means the next one
             return
         names = [change_jobs.name(sessions, root) for root in roots]
         dialog = DeleteDialog(self.access, roots, names, self._clock(), part=part)

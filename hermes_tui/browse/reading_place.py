@@ -53,8 +53,10 @@ def place(view: MessageView) -> Place:
 
 def title(view: MessageView, row: ListRow | None, where: Place, width: int) -> Content:
     """Return the title of a conversation, or how it begins, with the place at the right."""
-    segments = view.outline.segments if view.outline is not None else ()
-    name = segments[-1].title if segments else None
+    outline = view.outline
+    if outline is not None and row is not None and outline.root_id != row.id:
+        outline = None  # another page is open, and the transcript is of an earlier conversation
+    name = outline.segments[-1].title if outline is not None and outline.segments else None
     if not name and row is not None:
         name = row.title or row.preview
     said = where.in_words()

@@ -58,6 +58,10 @@ class Dialog(ModalScreen[Result]):
             with Horizontal(classes="buttons"):
                 yield from self.buttons()
 
+    def box_title(self, text: str) -> None:
+        """Show another title."""
+        self.query_one(".dialog").border_title = Content(clean_line(text))
+
     def body(self) -> Iterable[Widget]:
         """Yield the widgets between title and buttons; none unless a dialog has some."""
         return ()

@@ -41,7 +41,7 @@ class _Weighed:
     roots: tuple[str, ...]
     """The conversations of the whole that are not in use."""
     in_use: tuple[str, ...]
-    """Why each of the others stays."""
+    """The others, which stay."""
 
 
 class DeleteDialog(Dialog[Delete]):
@@ -64,7 +64,7 @@ class DeleteDialog(Dialog[Delete]):
         super().__init__()
         self.access = access
         several = f"Delete {plural(len(roots), 'conversation')}"
-        self.title_text = "Delete a session" if part is not None else several
+        self.title_text = several if part is None else "Delete a session"
         self._roots, self._names, self._now = tuple(roots), names, now
         self._part = part
         self._weighed: _Weighed | None = None
@@ -72,9 +72,7 @@ class DeleteDialog(Dialog[Delete]):
         """Whether it was confirmed before everything was counted."""
 
     def body(self) -> Iterable[Widget]:
-        more = len(self._names) - NAMES
-        shown = "\n".join(f"  {shorten(name, 54)}" for name in self._names[:NAMES])
-        yield PlainText(shown + (f"\n  … and {more:,} more" if more > 0 else ""), id="names")
+        yield PlainText(_listed(self._names), id="names")
         if self._part is not None:
             with OneOf(id="extent", compact=True):
                 yield Option("Only this session", value=True, id="part")
@@ -96,18 +94,17 @@ class DeleteDialog(Dialog[Delete]):
         members = {root: store.lineage.members(root) for root in self._roots}
         everyone = dict.fromkeys(each for found in members.values() for each in found)
         whole = store.trash.weigh(tuple(everyone), now=self._now)
-        in_use: dict[str, str] = {}
+        in_use: list[str] = []
         if whole.in_use is not None:
             for root, found in members.items():
-                reason = store.trash.weigh(found, now=self._now).in_use
-                if reason is not None:
-                    in_use[root] = reason
+                if store.trash.weigh(found, now=self._now).in_use is not None:
+                    in_use.append(root)
             free = [each for root in members if root not in in_use for each in members[root]]
             if free:
                 whole = store.trash.weigh(tuple(dict.fromkeys(free)), now=self._now)
         part = store.trash.weigh((self._part,), now=self._now) if self._part is not None else whole
         roots = tuple(root for root in self._roots if root not in in_use)
-        return _Weighed(whole, part, roots, tuple(in_use.values()))
+        return _Weighed(whole, part, roots, tuple(in_use))
 
     def on_delete_dialog_weighed(self, event: Weighed) -> None:
         event.stop()
@@ -141,12 +138,21 @@ class DeleteDialog(Dialog[Delete]):
             ("Moved to trash; can be undone.", "$foreground-muted"),
         ]
         if weighed.in_use and not self._only_part and many:
-            stays = "1 is in use and stays" if len(weighed.in_use) == 1 else "Some are in use"
-            parts.insert(0, (f"{stays}: {clean(weighed.in_use[0])}\n", "$warning"))
+            parts.insert(0, (f"{self._staying(weighed)}\n", "$warning"))
         if weight.in_use is not None:
             parts = [(f"{clean(weight.in_use)} It cannot be deleted while in use.", "$warning")]
         self.query_one("#figures", PlainText).update(Content.assemble(*parts))
         self.query_one("#ok", PushButton).disabled = weight.in_use is not None
+
+    def _staying(self, weighed: _Weighed) -> str:
+        """Name only what goes, and return a sentence on what is in use."""
+        names = dict(zip(self._roots, self._names, strict=True))
+        self.query_one("#names", PlainText).update(_listed([names[each] for each in weighed.roots]))
+        self.box_title(f"Delete {plural(len(weighed.roots), 'conversation')}")
+        first, others = shorten(names[weighed.in_use[0]], 40), len(weighed.in_use) - 1
+        if others:
+            return f"“{first}” and {others:,} more are in use and stay."
+        return f"“{first}” is in use and stays."
 
     def confirm(self, button: str) -> None:
         weight, weighed = self._chosen, self._weighed
@@ -154,3 +160,9 @@ class DeleteDialog(Dialog[Delete]):
             self._sure = True
         elif weight.in_use is None:
             self.dismiss(Delete(weight.session_ids, weighed.roots, self._only_part))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - NAMES
+    shown = "\n".join(f"  {shorten(name, 54)}" for name in names[:NAMES])
+    return shown + (f"\n  … and {more:,} more" if more > 0 else "")

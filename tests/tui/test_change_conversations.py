@@ -233,6 +233,9 @@ def test_a_live_session_is_protected(path: Path) -> None:
         await press(pilot, "ctrl+d")
         assert "“still talking” is in use and was not deleted." in said(pilot)[0]
         assert "has not ended" in said(pilot)[0]
+        assert main(pilot).list.sessions.current_id() == "living", (
+            "pressed again, it means the same"
+        )
 
     drive(make_app(path, clock=None), script)
     assert "living" in ids(path)
@@ -243,7 +246,9 @@ def test_a_live_session_stays_when_several_go(path: Path) -> None:
 
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "tab", "A", "d")
-        assert "in use and stays" in shown(pilot)
+        assert "“still talking” is in use and stays." in shown(pilot)
+        assert "Delete 2 conversations" in shown(pilot)
+        assert "  still talking" not in text_of(pilot.app.screen.query_one("#names"))
         await press(pilot, "enter")
         assert listed(pilot) == ["living"]
         assert said(pilot) == ["2 conversations moved to trash — ^z undo"]

@@ -248,6 +248,15 @@ def test_zoom_takes_the_whole_screen(talked: Path) -> None:
     drive(make_app(talked), script)
 
 
+def test_the_title_of_the_zoom_is_that_of_the_page(three: Path) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, Typed("about"), "down", "ctrl+u", "tab", "tab", "z")
+        name = main(pilot).list.sessions.current_id()
+        assert f"title of {name}" in page(pilot)[1] and name == "three"
+
+    drive(make_app(three, state=State(tab="info")), script)
+
+
 def test_zoom_on_a_tiny_screen(talked: Path) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await press(pilot, "tab", "z")
