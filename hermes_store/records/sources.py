@@ -54,6 +54,14 @@ def known_name(text: str | None) -> str | None:
     return text
 
 
+def labelled(start: str) -> list[str]:
+    """Return the sources whose label begins with a text."""
+    wanted = start.strip().lower()
+    if not wanted:
+        return []
+    return [each.name for each in _SOURCES if each.label.lower().startswith(wanted)]
+
+
 def spellings(name: str) -> tuple[str, ...]:
     """Return the spellings that a source may have in a database.
 

@@ -9,7 +9,14 @@ from typing import Any, Protocol
 
 from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.search import Diagnostic, Severity
-from hermes_store.records.sources import KNOWN, known_name, of_source, spellings
+from hermes_store.records.sources import (
+    KNOWN,
+    all_spellings,
+    known_name,
+    labelled,
+    of_source,
+    spellings,
+)
 from hermes_store.records.sql_patterns import like
 from hermes_store.records.workspace import short_name
 from hermes_store.search import known_values, times
@@ -135,12 +142,21 @@ def _of_sessions(session_ids: Sequence[str]) -> Condition:
 # -- fields of sessions ------------------------------------------------------------------------
 
 
+def starting(value: str) -> tuple[str, tuple[Any, ...]]:
+    """Return the condition that a source, or what it is called on screen, begins with a text."""
+    names = all_spellings(labelled(value))
+    return (
+        f"(s.source LIKE ? ESCAPE '\\' OR s.source IN {_LISTED})",
+        (like(value)[1:], json.dumps(names)),
+    )
+
+
 def _source(asked: _Asked) -> Condition:
     name = known_name(asked.value)
     if name in KNOWN:
         wanted = Condition(*of_source("s.source", name))
     else:
-        wanted = Condition("s.source LIKE ? ESCAPE '\\'", (like(asked.value)[1:],))
+        wanted = Condition(*starting(asked.value))
     if known_values.has_session(asked.tx, wanted.sql, wanted.values):
         return wanted
     called = (

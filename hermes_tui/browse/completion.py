@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from hermes_store.records.sources import KNOWN
+from hermes_store.records.sources import KNOWN, describe
 
 VALUES: Mapping[str, Sequence[str]] = {
     "source": tuple(KNOWN),
@@ -44,8 +44,28 @@ def choices(text: str, known: Known) -> list[tuple[str, int]]:
     counted = known.get(field, {})
     fixed = () if counted and field == "source" else VALUES[field]
     every = [*counted.items(), *((value, 0) for value in fixed if value not in counted)]
-    fitting = [(value, number) for value, number in every if value.lower().startswith(start)]
+    fitting = [(value, number) for value, number in every if _fits(field, value, start)]
     return [] if [value.lower() for value, _ in fitting] == [start] else fitting
+
+
+def _fits(field: str, value: str, start: str) -> bool:
+    """Return whether a value, or what it is called on screen, begins with what was typed."""
+    return value.lower().startswith(start) or (
+        field == "source" and label(value).lower().startswith(start)
+    )
+
+
+def labels(text: str, values: Iterable[str]) -> dict[str, str]:
+    """Return what values of the last field of a text are called on screen, where that differs."""
+    found = _LAST.search(text)
+    if found is None or found[1] != "source":
+        return {}
+    return {value: label(value) for value in values if label(value).lower() != value.lower()}
+
+
+def label(source: str) -> str:
+    """Return what a source is called on screen."""
+    return describe(source).label
 
 
 def completed(text: str, known: Known) -> str | None:
@@ -60,7 +80,9 @@ def completed(text: str, known: Known) -> str | None:
         offered = [f"{name}:" for name in VALUES if name.startswith(start)]
     else:
         return None
-    longer = (each for each in offered if len(each) > len(start))
+    longer = (
+        each for each in offered if len(each) > len(start) and each.startswith(start)
+    )  # what is suggested behind the cursor continues what was typed
     return next((with_value(text, each) for each in longer), None)
 
 

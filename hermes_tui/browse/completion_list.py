@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from textual.content import Content
 
@@ -19,6 +19,7 @@ class CompletionList(PlainText):
         super().__init__("", id="completions")
         self.display = False
         self._choices: Sequence[tuple[str, int]] = ()
+        self._labels: Mapping[str, str] = {}
         self._place = 0
         self.moved = False
         """Whether somebody chose with the arrow keys, so that Enter takes the current value."""
@@ -28,8 +29,14 @@ class CompletionList(PlainText):
         """The current value; None while there is no list."""
         return self._choices[self._place][0] if self.display else None
 
-    def offer(self, choices: Sequence[tuple[str, int]], column: int) -> None:
-        """Show values below a column; hide the list if there are none."""
+    def offer(
+        self,
+        choices: Sequence[tuple[str, int]],
+        column: int,
+        labels: Mapping[str, str] | None = None,
+    ) -> None:
+        """Show values, and what they are called, below a column; hide the list without any."""
+        self._labels = labels or {}
         self._choices, self._place, self.moved = choices, 0, False
         self.display = bool(choices)
         self.styles.offset = (column, 0)
@@ -44,10 +51,10 @@ class CompletionList(PlainText):
     def _draw(self) -> None:
         first = max(0, min(self._place - ROWS // 2, len(self._choices) - ROWS))
         shown = self._choices[first : first + ROWS]
-        wide = max((cell_width(plain(value)) for value, _ in shown), default=0)
+        names = [self._called(value) for value, _ in shown]
+        wide = max(map(cell_width, names), default=0)
         lines: list[Content] = []
-        for place, (value, number) in enumerate(shown, first):
-            text = plain(value)
+        for place, (text, (_, number)) in enumerate(zip(names, shown, strict=True), first):
             count = f"{number:,}" if number else ""
             line = f" {text}{' ' * (wide - cell_width(text))} {count:>6} "
             style = "bold reverse" if place == self._place else ""
@@ -56,3 +63,7 @@ class CompletionList(PlainText):
         if left > 0:
             lines.append(Content.styled(f" … {left:,} more", "$foreground-muted"))
         self.update(Content("\n").join(lines))
+
+    def _called(self, value: str) -> str:
+        label = self._labels.get(value)
+        return plain(value) if label is None else f"{plain(value)}  {plain(label)}"

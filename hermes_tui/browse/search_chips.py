@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from textual.content import Content
 from textual.style import Style
 
-from hermes_store.records.sources import KNOWN, describe, known_name
+from hermes_store.records.sources import KNOWN, describe, known_name, labelled
 from hermes_store.search import field_conditions, query_language, times
 from hermes_store.search.query_tree import And, Field, Node, Not, Or
 from hermes_tui.presentation.fit_text import plain
@@ -51,7 +51,7 @@ def chips(text: str) -> Content:
 def _fields(node: Node | None, *, negated: bool = False) -> Iterator[tuple[Field, bool]]:
     match node:
         case Field():
-            if _is_whole(node) if node.unfinished else _is_understood(node):
+            if _is_understood(node) and (_is_whole(node) or not node.unfinished):
                 yield node, negated
         case Not():
             yield from _fields(node.part, negated=not negated)
@@ -71,14 +71,20 @@ def _is_understood(field: Field) -> bool:
 def _is_whole(field: Field) -> bool:
     """Return whether a value at the end of a text need not go on."""
     if field.name == "source":
-        return known_name(field.value) in KNOWN
+        return _source_name(field.value) in KNOWN
     return _WHOLE.fullmatch(field.value.lower()) is not None
+
+
+def _source_name(typed: str) -> str:
+    """Return the source that is meant, also by the beginning of what it is called."""
+    name, called = known_name(typed) or typed, labelled(typed)
+    return called[0] if name not in KNOWN and len(called) == 1 else name
 
 
 def _field_words(field: Field) -> str:
     value = plain(field.value)
     if field.name == "source":
-        return f"source: {plain(describe(known_name(field.value) or field.value).label)}"
+        return f"source: {plain(describe(_source_name(field.value)).label)}"
     if field.name in ("after", "before"):
         ago = re.fullmatch(_SPAN, value.lower())
         if ago is not None:

@@ -18,7 +18,7 @@ from hermes_store.records.marks import SavedSearch
 from hermes_store.records.safe_text import clean
 from hermes_store.records.search import Order, Request
 from hermes_store.store import Store
-from hermes_tui.browse.completion import Known, choices, typed_value, with_value
+from hermes_tui.browse.completion import Known, choices, labels, typed_value, with_value
 from hermes_tui.browse.completion_list import CompletionList
 from hermes_tui.browse.found import Found
 from hermes_tui.browse.search_chips import chips
@@ -177,7 +177,8 @@ class SearchPane(Vertical):
         at_end = field.has_focus and field.cursor_position == len(self.text)
         offered = choices(self.text, field.known) if at_end else []
         typed = cell_width(typed_value(self.text))
-        self.completions.offer(offered, cell_width(self.text) - typed + 1)
+        called = labels(self.text, [value for value, _ in offered])
+        self.completions.offer(offered, cell_width(self.text) - typed + 1, called)
 
     def complete(self) -> bool:
         """Take the current value, or complete a name; return whether there was anything to do."""

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from hermes_store import SessionDB
 from hermes_store.records.listing import Heading
 from hermes_store.store import Store
+from hermes_tui.browse.completion import choices, completed, labels
 from hermes_tui.browse.search_chips import chips
 from tests.support import add
 from tests.tui.running import NOW, Typed, drive, listed, load, main, make_app, page, press, shown
@@ -86,9 +87,19 @@ def test_chips_say_what_the_search_does(text: str, words: str) -> None:
     assert chips(text).plain.strip() == f"{words} ×"
 
 
-@pytest.mark.parametrize("field", ["after:foo", "on:someday", "is:pined", "has:codes", "role:us"])
+def test_sources_are_completed_by_what_they_are_called_on_screen() -> None:
+    known = {"source": {"cli": 3, "cron": 2, "telegram": 1}}
+    assert choices("docker source:sched", known) == [("cron", 2)]
+    assert choices("docker source:te", known) == [("cli", 3), ("telegram", 1)]
+    assert labels("docker source:te", ["cli", "telegram"]) == {"cli": "Terminal"}
+    assert completed("docker source:sched", known) is None, "it would not continue what was typed"
+
+
+@pytest.mark.parametrize(
+    "field", ["after:foo", "before:2020-13-45", "on:someday", "is:pined", "has:codes", "role:us"]
+)
 def test_no_chip_for_what_the_search_ignores(field: str) -> None:
-    assert chips(f"{field} docker").plain == ""
+    assert chips(f"{field} docker").plain == "" == chips(f"docker {field}").plain
 
 
 def test_typing_a_field_never_says_that_nothing_was_found(mixed: Path) -> None:

@@ -271,7 +271,7 @@ def test_what_can_become_nothing_is_said_while_typing(tagged: SessionDB, text: s
 
 
 def test_a_finished_value_counts_while_typing(tagged: SessionDB) -> None:
-    for text in ("docker tag:work", "docker source:tele", "docker source:t", "docker id:a"):
+    for text in ("docker tag:work", "docker source:tele", "docker source:tel", "docker id:a"):
         request = Request(text, typing=True, relax=False, now=NOW)
         result = tagged.store.search.run(request)
         assert [hit.session_id for hit in result.hits] == ["a"], text
@@ -281,6 +281,19 @@ def test_a_finished_value_counts_while_typing(tagged: SessionDB) -> None:
     assert [each.message for each in unknown.diagnostics] == [
         "No conversation has the tag 'wox'. Known tags: work."
     ]
+
+
+@pytest.mark.parametrize(
+    "typed", ["term", "Terminal", "sched", "scheduled", '"Scheduled job"', "cr"]
+)
+def test_sources_are_found_by_what_they_are_called_on_screen(db: SessionDB, typed: str) -> None:
+    for name, source in (("talk", "cli"), ("job", "cron"), ("phone", "telegram")):
+        add(db, name, "docker", source=source)
+    wanted = "talk" if typed.lower().startswith("term") else "job"
+    for typing in (True, False):
+        request = Request(f"docker source:{typed}", typing=typing, relax=False)
+        result = db.store.search.run(request)
+        assert [hit.session_id for hit in result.hits] == [wanted] and not result.diagnostics
 
 
 # -- live --------------------------------------------------------------------------------------
