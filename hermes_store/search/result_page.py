@@ -18,12 +18,14 @@ from hermes_store.engines.sqlite.words_of_index import WordsOfIndex
 from hermes_store.records.listing import page_bounds
 from hermes_store.records.search import (
     Count,
+    Diagnostic,
     Hit,
     Looked,
     Order,
     Relaxation,
     Request,
     SearchResult,
+    Severity,
     Strength,
 )
 from hermes_store.search import known_values, query_language, ranking, relaxation
@@ -34,6 +36,7 @@ from hermes_store.search.grouping import Groups
 from hermes_store.search.hits import hits_of
 from hermes_store.search.query_tree import Node, Query, narrowed
 from hermes_store.search.run_plan import Search
+from hermes_store.search.snippets import wanted_texts
 from hermes_store.search.titles import with_matching_title
 from hermes_store.sessions import lineage, workspaces
 
@@ -114,9 +117,23 @@ class _Runner:
             titled = tuple(each for each in named if each not in shown)
             result = replace(result, titled=titled, named=named)
         nothing = not (result.hits or result.groups or result.titled)
-        if nothing and root is not None and self._request.relax and not self._stop.stopped:
-            result = self._without_unfinished() or self._relaxed(root) or result
+        if nothing and root is not None and not self._stop.stopped:
+            if self._request.relax:
+                result = self._without_unfinished() or self._relaxed(root) or result
+            noted = (*result.diagnostics, *self._tags_meant(root))
+            result = replace(result, diagnostics=noted)
         yield result
+
+    def _tags_meant(self, root: Node) -> Iterator[Diagnostic]:
+        """Yield a note for each word that is found nowhere, but is a tag."""
+        texts = wanted_texts(root)
+        tags = {name for name, _ in self._marks.tags_in(self._tx)} if self._marks and texts else ()
+        for each in texts:
+            name = each.value.lower().removeprefix("#")
+            if name in tags:
+                field = f'tag:"{name}"' if " " in name else f"tag:{name}"
+                said = f"{field} shows the conversations with this tag."
+                yield Diagnostic(said, each.span, Severity.NOTE)
 
     def _without_unfinished(self) -> SearchResult | None:
         """Return the result without what is still being typed and may become a field."""

@@ -296,6 +296,17 @@ def test_sources_are_found_by_what_they_are_called_on_screen(db: SessionDB, type
         assert [hit.session_id for hit in result.hits] == [wanted] and not result.diagnostics
 
 
+@pytest.mark.parametrize("typed", ["work", "#work", "WORK", "#Work"])
+def test_a_word_that_is_only_a_tag_leads_to_it(tagged: SessionDB, typed: str) -> None:
+    for relax in (True, False):
+        result = tagged.store.search.run(Request(typed, relax=relax, now=NOW))
+        assert [each.message for each in result.diagnostics] == [
+            "tag:work shows the conversations with this tag."
+        ]
+    assert tagged.store.search.run(Request("tag:work", now=NOW)).hits
+    assert not tagged.store.search.run(Request("docker", now=NOW)).diagnostics
+
+
 # -- live --------------------------------------------------------------------------------------
 
 
