@@ -45,7 +45,7 @@ $(READY): $(PROJECTS) hermes_store/version.py | $(VENV)/bin/python
 	@touch $(RUNNABLE) $(READY)
 
 demo: $(RUNNABLE)
-	@$(BIN)/hermes sessions browse --demo
+	@$(BIN)/hermes sessions browse --demo || [ $$? -eq 130 ]  # Ctrl+C is a way to leave
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -88,7 +88,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("settings", "f9", "app.settings", "settings", "Change the theme, rebind keys.", _A),
     Action("back", "escape", "screen.back", "back", "Clear the search, leave the pane or quit.", _A,
            palette=False),
-    Action("quit-now", "ctrl+q", "app.quit", "quit", "Quit.", _A, priority=True),
+    Action("quit-now", "ctrl+q", "app.quit", "quit", "Quit; so does Ctrl+C.", _A,
+           priority=True),
     # -- the search pane --
     Action("search-up", "up", "screen.list_up", "up",
            "Move up; past the top, go to search history.", _S, palette=False),

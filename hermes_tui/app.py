@@ -32,6 +32,7 @@ from hermes_tui.opening.first_list_rows import Head
 from hermes_tui.opening.kept_state import Kept, path_for, save
 from hermes_tui.opening.start_options import Choice, Opening
 from hermes_tui.presentation import themes
+from hermes_tui.presentation.fit_text import short_path
 from hermes_tui.presentation.numbers import plural
 from hermes_tui.store_access import Access, Answer, Failed
 from hermes_tui.textual_private import QuietApp
@@ -303,10 +304,12 @@ class HermesApp(QuietApp[Choice]):
 
     def action_settings(self) -> None:
         """Choose theme, keys and what the list looks like; the dialog says `Keep`."""
-        from hermes_tui.dialogs.settings import SettingsDialog
+        from hermes_tui.dialogs.settings import IN_DEMO, NOT_SAVED, SettingsDialog
 
-        path = path_for(self._opening.database) if self._opening.keeps else None
-        self.push_screen(SettingsDialog(self.kept, self._opening.keys, path))
+        opening = self._opening
+        saved = f"Saved in {short_path(path_for(opening.database))}"
+        saved = IN_DEMO if opening.demo else saved if opening.keeps else NOT_SAVED
+        self.push_screen(SettingsDialog(self.kept, opening.keys, saved))
 
     def watch_kept(self, before: Kept, now: Kept) -> None:
         """Use other keys at once; the dictionary is the one that the screens have."""

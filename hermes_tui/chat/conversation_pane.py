@@ -169,6 +169,14 @@ class ConversationPane(Vertical):
 
     def on_mount(self) -> None:
         self._drawing = self.set_interval(FRAMES, self._draw, pause=True)
+        # The end of the recap is known only once it has been laid out, and moves with the size.
+        self.watch(self.recap_box, "virtual_size", self._to_end_of_recap, init=False)
+
+    def on_resize(self) -> None:
+        self._to_end_of_recap()
+
+    def _to_end_of_recap(self) -> None:
+        self.recap_box.scroll_end(animate=False, immediate=True)
 
     # -- the session -----------------------------------------------------------------------
 
@@ -201,7 +209,6 @@ class ConversationPane(Vertical):
         self.recap_box.display = wanted and bool(found.recap.entries)
         self.transcript.display = not self.recap_box.display
         self._show_page(found.page)
-        self.recap_box.scroll_end(animate=False)
         self.post_message(self.Opened(found.said))
         if self._spoken:
             # What was said meanwhile may be missing from what was read.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 from textual import events
@@ -17,18 +16,19 @@ from hermes_store.errors import ConfigError
 from hermes_store.records.listing import Grouping, Sort
 from hermes_tui import actions
 from hermes_tui.actions import ACTIONS, Action
-from hermes_tui.dialogs.base import Dialog
+from hermes_tui.dialogs.base import Dialog, Keys
 from hermes_tui.opening.kept_state import Kept
-from hermes_tui.presentation.fit_text import fit, short_path
+from hermes_tui.presentation.fit_text import fit
 from hermes_tui.presentation.styled_line import Line
 from hermes_tui.widgets.notice import Keep
 from hermes_tui.widgets.plain_text import PlainText
 from hermes_tui.widgets.virtual_list import VirtualList
 
 LABEL = 14
-HINT = "⏎ change   ⌫ default   Esc close"
 WAITING = "press a key … (Esc cancels)"
+APPLIES = "Changes apply at once; • marks what you changed."
 NOT_SAVED = "Applies until you quit: with --read-only, nothing is saved."
+IN_DEMO = "Applies until you quit: this is the demo."
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,17 +210,20 @@ class SettingsDialog(Dialog[None]):
 
     title_text = "Settings"
 
-    def __init__(self, kept: Kept, keys: Mapping[str, str], path: Path | None) -> None:
-        """`keys` are those of config.yaml; `path` is where the rest is kept, if it is."""
+    def __init__(self, kept: Kept, keys: Mapping[str, str], saved: str) -> None:
+        """`keys` are those of config.yaml; `saved` says where the rest is kept, if it is."""
         super().__init__()
         self._kept = kept
         self._keys = keys
-        self._path = path
+        self._saved = saved
         self.add_class("wide")
 
     def body(self) -> Iterable[Widget]:
         yield SettingsList(self._kept, self._keys, id="settings")
-        yield PlainText(HINT, id="kept")
+        yield PlainText(APPLIES, id="kept")
+
+    def keys(self) -> Keys:
+        return (("⏎", "change"), ("⌫", "default"), ("Esc", "close"))
 
     def buttons(self) -> Iterable[Widget]:
         yield Button("Close", id="cancel", compact=True)
@@ -300,7 +303,7 @@ class SettingsDialog(Dialog[None]):
         rows = self.query_one(SettingsList)
         rows.kept = self._kept
         rows.refresh()
-        self._say(f"Saved in {short_path(self._path)}" if self._path else NOT_SAVED)
+        self._say(self._saved)
 
     def _say(self, sentence: str, *, error: bool = False) -> None:
         line = self.query_one("#kept", PlainText)

@@ -51,6 +51,8 @@ class MessageView(LineView):
         """The number of the current code block among those of the current message; -1 for none."""
         self.held = (0, 0)
         """A place and the row of the screen that its message begins on."""
+        self._was_at_end, self._sized = False, Size(0, 0)
+        """Whether the end of the last message was in sight, in which size."""
         self._end_wanted = False
         """Whether to show the end as soon as there is room to show it in."""
         self._place_wanted = False
@@ -111,7 +113,7 @@ class MessageView(LineView):
         if self.outline is None:
             return
         stay = self.following or self.is_at_end()
-        at_last = self.cursor >= self.place_shown(max(0, len(self.laid_out.heights) - 1), -1)
+        at_last = self._is_last(self.cursor)
         grown = self.laid_out.grow(outline)
         self.laid_out.take(messages)  # once their places are known: results belong to calls
         if not grown:
@@ -171,6 +173,15 @@ class MessageView(LineView):
         wanted = max(0, min(heights.top(place) - row, heights.total - self.size.height))
         self.set_reactive(LineView.scroll_target_y, float(wanted))
         self.scroll_y = float(wanted)
+        self._note_end()
+
+    def _note_end(self) -> None:
+        """Note whether the end is read, unless another size has just taken it out of sight."""
+        if self._sized == self.size:
+            self._was_at_end = self._is_last(self.cursor) and self.is_at_end()
+
+    def _is_last(self, place: int) -> bool:
+        return place >= self.place_shown(max(0, len(self.laid_out.heights) - 1), -1)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Take the first message on screen as the anchor."""
@@ -179,6 +190,7 @@ class MessageView(LineView):
             top = round(new_value)
             place = self.laid_out.heights.at(top)
             self.held = (place, self.laid_out.heights.top(place) - top)
+        self._note_end()
         self.post_message(self.Moved())
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
@@ -189,8 +201,11 @@ class MessageView(LineView):
     def on_resize(self) -> None:
         if self._laid_out_for[0] != self.size.width:
             self._forget_lines()
+        self._sized = self.size
         if self._end_wanted:
             self.to_end()
+        elif self._was_at_end:
+            self.to_end(mark=False)
         elif self._place_wanted:
             self.go_to(self.cursor)
         else:

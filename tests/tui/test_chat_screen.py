@@ -122,6 +122,22 @@ def test_up_goes_through_lines_first(path: Path, server: DemoServer) -> None:
 # -- stopping ----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("recap", [True, False])
+def test_the_end_stays_in_sight_in_every_size(path: Path, server: DemoServer, recap: bool) -> None:
+    old_chat(path, *(f"Question number {number}?" for number in range(30)))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        if not recap:
+            await press(pilot, "ctrl+t")
+        for size in ((120, 36), (40, 12), (80, 24), (120, 36)):
+            await pilot.resize_terminal(*size)
+            await press(pilot)
+            assert "29?" in shown(pilot), size
+
+    drive(chat_app(path, server, OLD), script)
+    drive(chat_app(path, server, OLD), script, (40, 12))
+
+
 @pytest.mark.parametrize("key", ["escape", "ctrl+c"])
 def test_stop_keeps_what_came(path: Path, key: str) -> None:
     with TroubleServer(stalls, times=1) as server:
