@@ -101,12 +101,19 @@ class ExportDialog(Dialog[Export]):
             with self.prevent(Input.Changed):
                 self._suggested = self._default(self._chosen("extent"), self._chosen("format"))
                 self.query_one("#path", Input).value = self._suggested
-            self._advise()
+        self._advise()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         self._typed = self._typed or event.value != self._suggested
+        self._follow_ending(Path(event.value).suffix.lower())
         self._advise()
+
+    def _follow_ending(self, ending: str) -> None:
+        """Choose the format that the name of a file asks for."""
+        for fmt, usual in ENDINGS.items():
+            if self._typed and ending == usual:
+                self.query_one(f"#{fmt}", Option).value = True
 
     def _advise(self) -> None:
         advice = Content("")
@@ -116,11 +123,30 @@ class ExportDialog(Dialog[Export]):
         elif self._path().exists():
             again = " Enter again replaces it." if self._sure_of == self._path() else ""
             advice = Content.styled(f"This file exists.{again}", "$warning")
+        else:
+            advice = Content.styled(clean_line(self._remark()), "$warning")
         self.query_one("#advice", PlainText).update(advice)
         self.query_one("#ok", PushButton).disabled = bool(trouble)
 
-    def _path(self) -> Path:
+    def _remark(self) -> str:
+        """Return what is worth knowing about the file, if anything."""
+        path, fmt = self._path(), self._chosen("format")
+        if path != self._typed_path():
+            return f"Creates {path.name} in this folder."
+        if path.suffix.lower() in {*ENDINGS.values()} - {ENDINGS[fmt]}:
+            return f"The name ends in {path.suffix}, but the format is {FORMATS[fmt]}."
+        return ""
+
+    def _typed_path(self) -> Path:
         return typed_path(self.query_one("#path", Input).value)
+
+    def _path(self) -> Path:
+        """Return the file to write; in a folder, the one with the usual name."""
+        path = self._typed_path()
+        if path.is_dir() or self.query_one("#path", Input).value.rstrip().endswith("/"):
+            usual = self._default(self._chosen("extent"), self._chosen("format"))
+            return path / Path(usual).name
+        return path
 
     def _trouble(self) -> str:
         """Return why the file cannot be written, "" if nothing is known to prevent it."""

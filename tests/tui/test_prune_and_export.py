@@ -17,6 +17,7 @@ from hermes_store.records.prune import PrunePlan
 from hermes_store.store import Store
 from hermes_store.upkeep.api import Upkeep
 from hermes_tui.dialogs.prune import PruneDialog
+from hermes_tui.widgets.checkboxes import Option
 from tests.support import add
 from tests.tui.running import (
     PATIENCE,
@@ -175,7 +176,8 @@ def test_export_warns_before_it_replaces(three: Path, tmp_path: Path) -> None:
         field = pilot.app.screen.query_one("#path", Input)
         for value, sentence, refused in (
             (str(tmp_path / "old.jsonl"), "This file exists.", False),
-            (str(tmp_path), "is a folder", True),
+            (str(tmp_path), "Creates three.jsonl in this folder.", False),
+            (f"{tmp_path}/none/", "folder does not exist", True),
             (str(tmp_path / "no" / "such.jsonl"), "folder does not exist", True),
             ("~nosuch", "home folder ~nosuch is unknown", True),
             (str(tmp_path / ("x" * 400)), "cannot be used: File name too long", True),
@@ -194,6 +196,35 @@ def test_export_warns_before_it_replaces(three: Path, tmp_path: Path) -> None:
         assert pilot.app.screen is main(pilot)
 
     drive(make_app(three), script)
+
+
+def test_export_into_a_folder(three: Path, tmp_path: Path) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, "tab", "e")
+        pilot.app.screen.query_one("#path", Input).value = f"{tmp_path}/"
+        await press(pilot, "enter")
+
+    drive(make_app(three), script)
+    assert "about three" in (tmp_path / "three.jsonl").read_text(encoding="utf-8")
+
+
+def test_export_follows_the_ending_of_the_name(three: Path, tmp_path: Path) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, "tab", "e")
+        pilot.app.screen.query_one("#path", Input).value = str(tmp_path / "notes.MD")
+        await press(pilot)
+        assert pilot.app.screen.query_one("#markdown", Option).value
+        await pilot.click("#html")
+        await press(pilot)
+        said = "The name ends in .MD, but the format is HTML page."
+        assert said in text_of(pilot.app.screen.query_one("#advice"))
+        await pilot.click("#markdown")
+        await press(pilot)
+        assert not text_of(pilot.app.screen.query_one("#advice")).strip()
+        await click(pilot, "#ok")
+
+    drive(make_app(three), script)
+    assert (tmp_path / "notes.MD").read_text(encoding="utf-8").startswith("#")
 
 
 def test_export_exports_what_is_selected(
