@@ -41,9 +41,11 @@ def after(current: Value, choices: Sequence[Value]) -> Value:
     return choices[(choices.index(current) + 1) % len(choices)]
 
 
-def sorted_by(view: View, sort: Sort) -> Chosen:
-    """Return the view in another order."""
-    return Chosen(replace(view, sort=sort), f"Sorted by {sort.value}.", {"sort": sort.value})
+def sorted_by(view: View, sort: Sort, *, found: bool = False) -> Chosen:
+    """Return the view in another order; what a search `found` has an order of its own."""
+    said = f"The list is sorted by {sort.value}; results keep their order."
+    said = said if found else f"Sorted by {sort.value}."
+    return Chosen(replace(view, sort=sort), said, {"sort": sort.value})
 
 
 def grouped_by(view: View, group: Grouping) -> Chosen:

@@ -323,7 +323,7 @@ class ListPane(Vertical):
         self.action_sort_by(list_options.after(self.view.sort, list(Sort)).value)
 
     def action_sort_by(self, name: str) -> None:
-        self.choose(list_options.sorted_by(self.view, Sort(name)))
+        self.choose(list_options.sorted_by(self.view, Sort(name), found=self._searching))
 
     def action_group(self) -> None:
         self.action_group_by(list_options.after(self.view.group, list(Grouping)).value)

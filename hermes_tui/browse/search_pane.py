@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -131,6 +132,8 @@ class SearchPane(Vertical):
         self.query_one("#found", PlainText).update(figures)
         self.query_one("#notes", PlainText).update(status)
 
+    @on(events.DescendantFocus)
+    @on(events.DescendantBlur)
     def show_figures(self) -> None:
         """Show the number of results, their order and any remarks; or the saved searches."""
         if self.found is not None and self.is_searching:
@@ -139,8 +142,9 @@ class SearchPane(Vertical):
                 search_results.figures(result), search_results.status(result, self._key("order"))
             )
         elif not self.is_searching:
-            key = self._key("saved-searches")
-            self._say(Content(""), search_results.tabs(self.saved, self.text, key))
+            key, numbered = self._key("saved-searches"), not self.field.has_focus
+            tabs = search_results.tabs(self.saved, self.text, key, numbered=numbered)
+            self._say(Content(""), tabs)
 
     def prepare(self) -> None:
         """Read earlier and saved searches and known values, then update the list of words.

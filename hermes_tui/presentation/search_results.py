@@ -61,20 +61,27 @@ def _remarks(result: SearchResult) -> Iterator[tuple[str, str]]:
 # -- without a search --------------------------------------------------------------------------
 
 
-def tabs(saved: Sequence[SavedSearch], text: str, save_key: str) -> Content:
-    """Return the saved searches with the number keys that run them, the current one marked."""
+def tabs(
+    saved: Sequence[SavedSearch], text: str, save_key: str, *, numbered: bool = True
+) -> Content:
+    """Return the saved searches with the number keys that run them, the current one marked.
+
+    While digits are typed into the field, not `numbered`.
+    """
     if not saved:
         return Content.styled(
             f"{save_key} saves a search · ↑ earlier searches", "$foreground-muted"
         )
     current = text.strip()
-    pieces: list[Content | str] = [_tab(0, "all", chosen=not current)]
+    pieces: list[Content | str] = [_tab(0, "all", chosen=not current, numbered=numbered)]
     for number, each in enumerate(saved[:9], 1):
-        pieces += [" ", _tab(number, plain(each.name), chosen=each.text.strip() == current)]
+        chosen = each.text.strip() == current
+        pieces += [" ", _tab(number, plain(each.name), chosen=chosen, numbered=numbered)]
     return Content.assemble(*pieces)
 
 
-def _tab(number: int, name: str, *, chosen: bool) -> Content:
+def _tab(number: int, name: str, *, chosen: bool, numbered: bool) -> Content:
     click = Style.from_meta({"@click": f"screen.saved({number})"})
     style = "bold reverse" if chosen else "$foreground-muted"
-    return Content.styled(f" {number} {clean(name)} ", style).stylize(click)
+    key = str(number) if numbered else "·"
+    return Content.styled(f" {key} {clean(name)} ", style).stylize(click)

@@ -153,8 +153,10 @@ def test_saved_searches_are_tabs_under_number_keys(mixed: Path) -> None:
 
     async def script(pilot: Pilot[Any]) -> None:
         await load(pilot)
+        assert "· all" in page(pilot)[2] and "· phone" in page(pilot)[2], "a digit is typed here"
+        await press(pilot, "tab")
         assert "0 all" in page(pilot)[2] and "1 phone" in page(pilot)[2]
-        await press(pilot, "tab", "2")
+        await press(pilot, "2")
         assert main(pilot).search.text == "source:signal"
         assert listed(pilot) == ["signal"]
         await press(pilot, "0")
