@@ -9,21 +9,29 @@ from textual.style import Style
 
 from hermes_store.records.marks import SavedSearch
 from hermes_store.records.safe_text import clean
-from hermes_store.records.search import Looked, Order, SearchResult, Severity
+from hermes_store.records.search import Count, Looked, Order, SearchResult, Severity
 from hermes_tui.presentation.fit_text import plain
 
 ORDER_WORDS = {Order.RELEVANCE: "most relevant", Order.NEWEST: "newest", Order.OLDEST: "oldest"}
 
 
 def figures(result: SearchResult) -> Content:
-    """Return the number of results."""
-    messages, conversations = result.messages, result.conversations
-    said = "message" if messages.number == 1 and messages.exact else "messages"
-    where = "conversation" if conversations.number == 1 and conversations.exact else "conversations"
+    """Return the number of results; conversations that match by title alone are counted apart."""
     if result.partial and not result.groups:
         return Content.styled("nothing so far", "$foreground-muted")
+    titles = sum(1 for group in result.groups if group.title_matches and not group.hits)
+    messages, conversations = result.messages, result.conversations
+    holding = Count(max(0, conversations.number - titles), conversations.exact)
     more = f" (+{result.weaker.number:,} similar)" if result.weaker.number else ""
-    return Content(f"{messages} {said}{more} in {conversations} {where}")
+    said = f"{_counted(messages, 'message')}{more} in {_counted(holding, 'conversation')}"
+    named = f"{titles:,} {'title' if titles == 1 else 'titles'}" if titles else ""
+    if named and not messages.number and not result.weaker.number:
+        return Content(named)
+    return Content(f"{said}, {named}" if named else said)
+
+
+def _counted(number: Count, what: str) -> str:
+    return f"{number} {what}{'' if number.number == 1 and number.exact else 's'}"
 
 
 def still_looking(looked: Looked | None) -> str:
