@@ -16,11 +16,13 @@ ORDER_WORDS = {Order.RELEVANCE: "most relevant", Order.NEWEST: "newest", Order.O
 
 
 def figures(result: SearchResult) -> Content:
-    """Return the number of results; conversations that match by title alone are counted apart."""
+    """Return the number of results; titles apart where more conversations match than messages."""
     if result.partial and not result.groups:
         return Content.styled("nothing so far", "$foreground-muted")
-    titles = sum(1 for group in result.groups if group.title_matches and not group.hits)
     messages, conversations = result.messages, result.conversations
+    titles = 0
+    if conversations.number > messages.number + result.weaker.number:
+        titles = sum(1 for group in result.groups if group.title_matches and not group.hits)
     holding = Count(max(0, conversations.number - titles), conversations.exact)
     more = f" (+{result.weaker.number:,} similar)" if result.weaker.number else ""
     said = f"{_counted(messages, 'message')}{more} in {_counted(holding, 'conversation')}"

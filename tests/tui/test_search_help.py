@@ -146,6 +146,17 @@ def test_the_order_is_said_and_remembered(mixed: Path) -> None:
     assert kept(path_for(mixed)).search_order == "relevance"
 
 
+def test_titles_are_counted_apart_where_messages_are_fewer(three: Path) -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, Typed("title"))
+        assert len(listed(pilot)) == 3 and "3 titles" in page(pilot)[1]
+        assert "0 messages" not in page(pilot)[1]
+        await press(pilot, "ctrl+u", Typed("two"))
+        assert "1 message in 1 conversation" in page(pilot)[1]
+
+    drive(make_app(three), script)
+
+
 def test_saved_searches_are_tabs_under_number_keys(mixed: Path) -> None:
     with Store(mixed) as store:
         store.saved_searches.save("phone", "source:telegram")
