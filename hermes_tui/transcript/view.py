@@ -101,7 +101,7 @@ class Transcript(MessageView):
                 self.post_message(self.MessagesWanted(missing))
         elif found is None:
             self._seeking = 0
-            self.post_message(Notice(f"No {_more(direction)} code blocks."))
+            self.post_message(Notice(f"No code blocks further {_way(direction)}."))
         else:
             mark = parts.blocks(self.laid_out, found.place)[found.number]
             self.go_to(found.place, mark.first)
@@ -186,7 +186,7 @@ class Transcript(MessageView):
 
     def _go_or_say(self, place: int | None, direction: int, what: str) -> None:
         if place is None:
-            self.post_message(Notice(f"No {_more(direction)} {what}."))
+            self.post_message(Notice(f"No {what} further {_way(direction)}."))
         else:
             self.go_to(place)
 
@@ -216,5 +216,5 @@ class Transcript(MessageView):
             self.action_open()
 
 
-def _more(direction: int) -> str:
-    return "more" if direction > 0 else "earlier"
+def _way(direction: int) -> str:
+    return "down" if direction > 0 else "up"

@@ -111,7 +111,7 @@ def test_going_from_turn_to_turn_and_call_to_call(talked: Path) -> None:
             seen.append(view.cursor)
         assert seen == [5, 0, 2, 3, 2]
         await press(pilot, "right_square_bracket", "right_square_bracket")
-        assert said(pilot)[-1] == "No more turns."
+        assert said(pilot)[-1] == "No turns further down."
         assert "turn 2 of 2" in str(main(pilot).reading.border_subtitle)
 
     drive(make_app(talked, state=OPEN), script)
@@ -161,7 +161,7 @@ def test_copying_a_command_a_diff_and_blocks(talked: Path) -> None:
         await press(pilot, "B", "B", "C")
         assert app.clipboard == "--- a/x.py\n+++ b/x.py\n-old\n+new"
         await press(pilot, "b", "b", "b")
-        assert said(pilot)[-1] == "No more code blocks."
+        assert said(pilot)[-1] == "No code blocks further down."
 
     drive(make_app(talked, state=OPEN), script)
 
