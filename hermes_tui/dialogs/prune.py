@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
@@ -21,6 +22,7 @@ from hermes_store.records.listing import ListRow
 from hermes_store.records.prune import PruneFilter, PrunePlan, PruneRow
 from hermes_store.records.safe_text import clean
 from hermes_store.records.sources import known_name
+from hermes_store.records.trash import Remark
 from hermes_tui.dialogs.base import Dialog, Keys
 from hermes_tui.presentation.fit_text import fit, plain
 from hermes_tui.presentation.numbers import byte_size, plural, short_number
@@ -267,10 +269,7 @@ class PruneDialog(Dialog[PrunePlan]):
         if kept:
             parts.append((f" You keep {kept:,}.", "$accent"))
         if whole.spared:
-            why = clean(whole.spared[0].text).rstrip(".").removeprefix("It ").removeprefix("is ")
-            number = len(whole.spared)
-            said = f" {number:,} {'is' if number == 1 else 'are'} protected ({why})."
-            parts.append((said, "$foreground-muted"))
+            parts.append((f" {_protected(whole.spared)}", "$foreground-muted"))
         self._say(parts, ready=bool(plan.rows))
 
     def failed(self, error: StoreError) -> None:
@@ -288,3 +287,15 @@ class PruneDialog(Dialog[PrunePlan]):
         wanted = self._wanted()
         if wanted is not None:
             self.dismiss(wanted)
+
+
+def _protected(spared: Sequence[Remark]) -> str:
+    """Return how many conversations stay, and why, in few words."""
+    kinds = {"It is pinned.": "pinned", "It is archived.": "archived"}
+    kinds |= {"It has not ended.": "unfinished"}
+    kinds |= {"Its time of activity is not a valid time, so its age is unknown.": "of unknown age"}
+    counted = Counter(kinds.get(each.text, "in use") for each in spared)
+    why = ", ".join(
+        f"{number:,} {kind}" if len(counted) > 1 else kind for kind, number in counted.most_common()
+    )
+    return f"{len(spared):,} {'is' if len(spared) == 1 else 'are'} protected ({why})."

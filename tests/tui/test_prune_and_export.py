@@ -272,3 +272,16 @@ def test_export_suggests_a_plain_name_in_the_current_folder(
     drive(make_app(path), script)
     [line] = (tmp_path / "here" / name).read_text(encoding="utf-8").splitlines()
     assert json.loads(line)["id"] == session_id
+
+
+def test_prune_says_what_is_protected_and_why(three: Path) -> None:
+    with Store(three) as store:
+        store.marks.pin("one")
+        store.marks.pin("two")
+        store.marks.archive("three")
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, "f2", *["backspace"] * 2, "0")
+        assert "3 are protected (2 pinned, 1 archived)." in shown(pilot)
+
+    drive(make_app(three), script)
