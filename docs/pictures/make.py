@@ -26,7 +26,7 @@ class Picture:
 
 CI = (*"exit code 137", "tab")
 LINEAGE = ("ctrl+t", "ctrl+t")
-"""From the recap, which is the page at first."""
+"""From the transcript, which is the page at first."""
 
 PICTURES = (
     Picture("browse"),
