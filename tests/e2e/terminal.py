@@ -189,6 +189,13 @@ class Terminal:
             lambda screen: all(text in screen.text for text in texts), repr(texts), seconds
         )
 
+    def wait_read(self, text: str) -> None:
+        """Wait until the reading pane, at the right, shows a text."""
+        self.wait_until(
+            lambda screen: any(text in line.rpartition("││")[2] for line in screen.lines),
+            f"{text!r} at the right",
+        )
+
     def wait_gone(self, *texts: str, seconds: float = PATIENCE) -> None:
         """Wait until none of the texts is on screen."""
         self.wait_until(

@@ -182,9 +182,9 @@ def test_a_message_is_edited_in_order_and_sent(talking: Callable[[], Terminal]) 
     terminal = talking()
     burst(
         terminal, "xyz", *["backspace"] * 3, "How do I ex", "ctrl+j", "backspace", "rt?",
-        "left", "left", "left", "po", "home", "> ", "enter",
+        "left", "left", "left", "po", "home", "So: ", "enter",
     )  # fmt: skip
-    terminal.wait_for("> How do I export?", "Add --redact to mask keys")
+    terminal.wait_for("So: How do I export?", "Add --redact to mask keys")
 
 
 def test_a_message_of_two_lines_and_undo(talking: Callable[[], Terminal]) -> None:

@@ -441,7 +441,7 @@ def test_a_demonstration_of_the_browser_can_be_talked_to(
     """Without a key, and also where an agent is installed, which knows nothing of its sessions."""
     _install_agent(bare, tmp_path)
     terminal = browse(bare, "--demo", shows="demo")
-    terminal.wait_for("conversations", "● You:")
+    terminal.wait_for("conversations", "● You")
     terminal.send("enter")
     terminal.wait_for("Hermes chat", "Previous conversation")
     terminal.type("how do I export?\r")

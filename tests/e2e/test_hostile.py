@@ -62,11 +62,11 @@ def walk_tabs(terminal: Terminal) -> None:
     """Look at all four pages of the marked conversation, from the transcript on."""
     wait_transcript(terminal)
     terminal.send("ctrl+t")
-    terminal.wait_until(lambda screen: not _TURN.search(screen.text), "the lineage")
+    terminal.wait_until(lambda screen: bool(_RECAP.search(screen.text)), "a recap")
+    terminal.send("ctrl+t")
+    terminal.wait_until(lambda screen: not _RECAP.search(screen.text), "the lineage")
     terminal.send("ctrl+t")
     terminal.wait_for("Status       done")
-    terminal.send("ctrl+t")
-    terminal.wait_until(lambda screen: bool(_RECAP.search(screen.text)), "a recap")
     terminal.send("ctrl+t")
     wait_transcript(terminal)
 
@@ -80,7 +80,6 @@ def test_the_test_itself_sees_escapes() -> None:
 
 def test_the_list_and_all_pages(terminal: Terminal) -> None:
     go_to_list(terminal)
-    terminal.send("ctrl+t")
     for _ in range(hostile.SESSIONS + 1):
         walk_tabs(terminal)
         terminal.send("down")
@@ -105,7 +104,6 @@ def test_search_with_snippets(terminal: Terminal) -> None:
 
 def test_everything_open_in_the_transcript(terminal: Terminal) -> None:
     go_to_list(terminal)
-    terminal.send("ctrl+t")
     wait_transcript(terminal)
     terminal.send("tab")
     terminal.wait_for("next turn")
@@ -131,7 +129,7 @@ def _page_to(terminal: Terminal, text: str) -> None:
 def test_messages_without_end(trap: Home, browse: Browse, name: str) -> None:
     terminal = browse(trap, "--query", f"id:{name}", shows="1 conversation")
     go_to_list(terminal)
-    terminal.send("tab", "2")
+    terminal.send("tab", "1")
     wait_transcript(terminal)
     terminal.wait_for("next turn")
     _page_to(terminal, "Enter opens")

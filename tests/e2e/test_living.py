@@ -42,16 +42,30 @@ db.append_message("20260102_live", "user", "A wombat walks in")
     lines = terminal.lines
     rows = [next(i for i, line in enumerate(lines) if name in line) for name in ("wombat", "Quok")]
     assert rows[0] < rows[1], "the newest comes first"
-    terminal.wait_for("● You: And the last word is eucalyptus.")  # the marked one stays marked
+    terminal.wait_read("A wombat walks in")  # the first row is current until somebody moves
+
+
+def test_a_row_that_was_chosen_stays_current(place: Home, browse: Browse) -> None:
+    terminal = browse(place)
+    go_to_list(terminal)
+    terminal.send("down", "up")
+    terminal.wait_read("And the last word is eucalyptus.")
+    write(
+        place,
+        """
+db.store.sessions.start("20260102_live", "cli")
+db.append_message("20260102_live", "user", "A wombat walks in")
+""",
+    )
+    terminal.wait_for("A wombat walks in", "34 conversations")
+    terminal.wait_read("And the last word is eucalyptus.")
 
 
 def test_an_open_transcript_grows(place: Home, browse: Browse) -> None:
     terminal = browse(place)
     go_to_list(terminal)
     terminal.send("down")
-    terminal.wait_for("● You: Numbats eat termites.")
-    terminal.send("ctrl+t")
-    terminal.wait_for("● You  ")
+    terminal.wait_read("Numbats eat termites.")
     write(place, f'db.append_message("{NUMBAT}", "assistant", "They sleep in hollow logs.")')
     terminal.wait_for("They sleep in hollow logs.")
     terminal.wait_until(
@@ -64,7 +78,7 @@ def test_two_browsers_at_once(place: Home, browse: Browse) -> None:
     one.send("ctrl+d")
     one.wait_for("moved to trash")
     two.wait_gone("Quokka habitat")
-    two.wait_for("● You: Numbats eat termites.")
+    two.wait_read("Numbats eat termites.")
     two.send("ctrl+z")  # which the other one did not do
     two.wait_for("Nothing to undo.")
     two.send("f4")  # but it can bring it back
@@ -99,7 +113,7 @@ def test_a_first_run_invites_and_then_fills(bare: Home, browse: Browse) -> None:
 
 def test_a_demo_leaves_nothing_behind(bare: Home, browse: Browse) -> None:
     terminal = browse(bare, "--demo", shows="demo")
-    terminal.wait_for("conversations", "● You:")
+    terminal.wait_for("conversations", "● You")
     terminal.send("ctrl+q")
     ended = terminal.finish()
     assert ended.code == 0 and ended.clean, ended.why
@@ -220,9 +234,9 @@ def test_small_terminals_are_complete(place: Home, browse: Browse, size: tuple[i
     terminal.wait_gone("^r rename")
     terminal.send("tab")
     terminal.wait_for("Where do quokkas live?")
-    terminal.send("1")
-    terminal.wait_for("Filler number 59")
     terminal.send("2")
+    terminal.wait_for("Filler number 59")
+    terminal.send("1")
     terminal.wait_for("Where do quokkas live?")
     terminal.send("escape")
     terminal.wait_for("Quokka")

@@ -99,8 +99,7 @@ def test_a_transcript_opens_at_its_end_and_goes_to_its_beginning(
 ) -> None:
     terminal = browse(place)
     go_to_list(terminal)
-    terminal.send("ctrl+t")
-    terminal.wait_for("● You  ", "the last word is eucalyptus")
+    terminal.wait_read("the last word is eucalyptus")
     terminal.send("tab")
     terminal.wait_for("next turn")
     terminal.send("home")
@@ -114,6 +113,8 @@ def test_every_page_shows_the_marked_conversation(place: Home, browse: Browse) -
     terminal.wait_for("newest, this one")
     terminal.send("ctrl+t")
     terminal.wait_for(f"hermes -r {QUOKKA}", "beside the database")
+    terminal.send("ctrl+t")
+    terminal.wait_read("And the last word is eucalyptus.")
     terminal.send("ctrl+t")
     terminal.wait_for("● You: And the last word is eucalyptus.")
     terminal.send("down")
@@ -143,7 +144,7 @@ def test_delete_and_undo(place: Home, browse: Browse) -> None:
     terminal = browse(place)
     _delete_first(terminal)
     assert QUOKKA not in place.titles()
-    terminal.wait_for("● You: Numbats eat termites.")  # the next one is marked
+    terminal.wait_read("Numbats eat termites.")  # the next one is marked
     terminal.send("ctrl+z")
     terminal.wait_for("restored", "Quokka habitat")
     with SessionDB(place.database, read_only=True) as db:
@@ -280,9 +281,9 @@ def _row_of(terminal: Terminal, text: str) -> int:
 
 def test_a_click_marks_a_row_and_the_wheel_scrolls(place: Home, browse: Browse) -> None:
     terminal = browse(place, size=(120, 20))
-    terminal.wait_for("● You: Filler number")
+    terminal.wait_read("Filler number")
     terminal.click(10, _row_of(terminal, "Numbats"))
-    terminal.wait_for("● You: Numbats eat termites.")
+    terminal.wait_read("Numbats eat termites.")
     row = _row_of(terminal, "Numbats  ")
     for _ in range(8):
         terminal.wheel(10, row)
