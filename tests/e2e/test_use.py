@@ -264,15 +264,15 @@ def test_a_source_a_limit_and_a_search_to_begin_with(place: Home, browse: Browse
         db.append_message("20260102_a", "user", "A dingo on the telegraph")
     terminal = browse(place, "--source", "telegram", shows="A dingo")
     terminal.wait_for("Conversations · telegram")
-    assert "Quokka" not in terminal.text
+    terminal.wait_gone("Quokka")
     terminal.send("ctrl+q")
     assert terminal.finish().code == 0
     terminal = browse(place, "--limit", "2", shows="2 conversations")
     terminal.wait_for("A dingo", "Quokka habitat")
-    assert "Numbats" not in terminal.text
+    terminal.wait_gone("Numbats")
     terminal = browse(place, "--query", "termites", shows="1 message in 1 conversation")
     terminal.wait_for("Numbats")
-    assert "Quokka" not in terminal.text
+    terminal.wait_gone("Quokka")
 
 
 def _row_of(terminal: Terminal, text: str) -> int:
