@@ -176,7 +176,7 @@ def test_export_stats_searches_palette_and_help(terminal: Terminal) -> None:
         ("t", "Space-separated; empty clears"),
         ("f9", "Settings"),
         ("ctrl+p", "Search for commands"),
-        ("f1", "Anywhere"),
+        ("f1", "Type to filter"),
     ):
         terminal.send(key)
         terminal.wait_for(shows)
