@@ -17,7 +17,7 @@ from hermes_store.records.trash import Deleted, RestoreReport, TrashedConversati
 from hermes_store.store import Store
 from hermes_tui.browse.session_list_widget import Below, SessionList, Target
 from hermes_tui.browse.undo_stack import Outcome
-from hermes_tui.presentation.fit_text import plain
+from hermes_tui.presentation.fit_text import first_words, plain
 from hermes_tui.presentation.numbers import byte_size, plural
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ def conversations(number: int) -> str:
 def name(sessions: SessionList, root: str) -> str:
     """Return the title of a conversation, its first words or its id."""
     row = sessions.row(root)
-    return plain(row.title or row.preview or root if row is not None else root)
+    if row is None:
+        return plain(root)
+    return plain(row.title or first_words(row.preview) or root)
 
 
 def title(sessions: SessionList, target: Target) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from textual.content import Content
 
 from hermes_store.records.listing import ListRow
-from hermes_tui.presentation.fit_text import fit, plain
+from hermes_tui.presentation.fit_text import first_words, fit, plain
 from hermes_tui.presentation.numbers import left_out as counts
 from hermes_tui.transcript.message_view import MessageView
 
@@ -58,7 +58,7 @@ def title(view: MessageView, row: ListRow | None, where: Place, width: int) -> C
         outline = None  # another page is open, and the transcript is of an earlier conversation
     name = outline.segments[-1].title if outline is not None and outline.segments else None
     if not name and row is not None:
-        name = row.title or row.preview
+        name = row.title or first_words(row.preview)
     said = where.in_words()
     shown = fit(plain(name or "Conversation"), max(0, width - len(said) - 2))
     return Content.assemble((shown, "bold"), "  ", (said, "$foreground-muted"))

@@ -19,7 +19,7 @@ from hermes_tui.cli.common.arguments import meant
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.number_options import check_number
 from hermes_tui.cli.common.output import Column, complain, dim, width
-from hermes_tui.presentation.fit_text import plain
+from hermes_tui.presentation.fit_text import first_words, plain
 from hermes_tui.presentation.numbers import plural, short_number
 from hermes_tui.presentation.times import age
 
@@ -275,7 +275,9 @@ def _print(options: argparse.Namespace, context: Context, page: Page, *, numbere
     elif numbered:
         numbers = [str(number) for number in range(1, len(rows) + 1)]
         columns.append((Column("#", 5, right=True), numbers))
-    columns.append((Column("Title", 200), [row.title or row.preview or "—" for row in rows]))
+    columns.append(
+        (Column("Title", 200), [row.title or first_words(row.preview) or "—" for row in rows])
+    )
     roomy, wide = width() >= NARROW, width() >= WIDE
     if wide and any(row.place.workspace is not None for row in rows):
         columns.append((Column("Workspace", 18), [_workspace(row) for row in rows]))

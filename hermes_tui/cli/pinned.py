@@ -8,7 +8,7 @@ from hermes_store.errors import DatabaseMissing
 from hermes_store.records.listing import Hidden, ListRow, View
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import Column
-from hermes_tui.presentation.fit_text import plain
+from hermes_tui.presentation.fit_text import first_words, plain
 from hermes_tui.presentation.times import age
 
 NOTHING = "No pinned conversations. Pin one with 'hermes sessions pin SESSION'."
@@ -58,5 +58,5 @@ def _rows(context: Context) -> list[ListRow]:
 
 
 def _cells(row: ListRow, now: float) -> list[str]:
-    name = row.title or row.preview or "—"
+    name = row.title or first_words(row.preview) or "—"
     return [plain(name), age(row.last_active, now, dates=True), plain(row.source), row.tip_id]

@@ -15,7 +15,7 @@ from hermes_tui.cli.common import filter_options, source_option
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import Column, confirm, dim, width
 from hermes_tui.cli.common.progress import ProgressLine
-from hermes_tui.presentation.fit_text import cell_width, fit, plain
+from hermes_tui.presentation.fit_text import cell_width, first_words, fit, plain
 from hermes_tui.presentation.numbers import byte_size, plural
 from hermes_tui.presentation.times import age
 
@@ -111,7 +111,7 @@ def names_in(store: Store, plan: PrunePlan, now: float) -> dict[str, str]:
     ids = [row.root_id for row in plan.rows[:SHOWN]]
     ids += [remark.session_id for remark in plan.spared[:SHOWN]]
     rows = store.lists.rows(ids, now=now)
-    return {row.id: plain(row.title or row.preview or "—") for row in rows}
+    return {row.id: plain(row.title or first_words(row.preview) or "—") for row in rows}
 
 
 def show_plan(context: Context, plan: PrunePlan, names: Mapping[str, str]) -> None:

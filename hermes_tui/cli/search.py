@@ -25,7 +25,7 @@ from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.number_options import check_number
 from hermes_tui.cli.common.output import Part, complain, dim, match, strong, width
 from hermes_tui.cli.list import NARROW, profile_contexts
-from hermes_tui.presentation.fit_text import cell_width, fit, flat, plain
+from hermes_tui.presentation.fit_text import cell_width, first_words, fit, flat, plain
 from hermes_tui.presentation.numbers import plural
 from hermes_tui.presentation.times import age, local_time
 
@@ -292,7 +292,7 @@ def _print_head(context: Context, group: _Group, result: SearchResult, profile: 
     label = fit(plain(source_names(row.source).label), 16, pad=False)
     source = f"  {label}" if width() >= NARROW else ""
     room = max(12, width() - cell_width(f"{lead}  {row.tip_id}{source}"))
-    title = plain(row.title or row.preview or "—")
+    title = plain(row.title or first_words(row.preview) or "—")
     if group.named and result.highlighter is not None:
         spans = tuple(result.highlighter.spans(title))
         shown = fitted(Snippet(title, spans), room, marks=not context.printer.colours)

@@ -24,7 +24,7 @@ from hermes_store.records.safe_text import clean
 from hermes_store.records.sources import known_name
 from hermes_store.records.trash import Remark
 from hermes_tui.dialogs.base import Dialog, Keys
-from hermes_tui.presentation.fit_text import fit, plain
+from hermes_tui.presentation.fit_text import first_words, fit, plain
 from hermes_tui.presentation.numbers import byte_size, plural, short_number
 from hermes_tui.presentation.styled_line import Line
 from hermes_tui.presentation.times import age
@@ -104,7 +104,8 @@ class PruneList(VirtualList):
         if width < 60:
             right = f" {age(row.last_active, self._now, short=True):>5} {short_number(messages):>4}"
         kept = row.root_id in self.kept
-        name = plain(row.title or (known.preview if known is not None else "") or row.root_id)
+        begins = first_words(known.preview) if known is not None else ""
+        name = plain(row.title or begins or row.root_id)
         lead = "keep  " if kept else "      "
         style = "dim" if kept else "title"
         return [(lead, "mark"), (fit(name, width - len(right) - len(lead)), style), (right, "age")]

@@ -18,6 +18,12 @@ def plain(value: object) -> str:
     return clean(one_line(str(value)))
 
 
+def first_words(preview: str) -> str:
+    """Return how a conversation begins, with the one ellipsis that everything else has."""
+    shown = plain(preview)
+    return shown[:-3].rstrip() + "…" if shown.endswith("...") else shown
+
+
 def flat(text: str) -> str:
     """Return part of a stored text on one line; white space at its ends stays one space."""
     shown = plain(text)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hermes_store.records.listing import Heading, Hidden, ListRow, Sort, Status
 from hermes_store.records.sources import describe
 from hermes_store.records.workspace import short_name
-from hermes_tui.presentation.fit_text import cell_width, fit, fit_title, flat, plain
+from hermes_tui.presentation.fit_text import cell_width, first_words, fit, fit_title, flat, plain
 from hermes_tui.presentation.lineage_lines import EDGE_NAMES
 from hermes_tui.presentation.numbers import money, short_number
 from hermes_tui.presentation.styled_line import Line, cut, width_of
@@ -139,7 +139,7 @@ def _sign(row: ListRow, state: RowState) -> tuple[str, str]:
 
 
 def _name(row: ListRow, room: int, spans: Spans | None) -> Line:
-    title, preview = plain(row.title or ""), plain(row.preview)
+    title, preview = plain(row.title or ""), first_words(row.preview)
     tags = "".join(f" #{plain(tag)}" for tag in row.tags)
     if row.archived:
         tags += " archived"
@@ -213,7 +213,7 @@ def heading_line(heading: Heading, width: int, *, counted: bool = True) -> Line:
 
 def last_line(row: ListRow, width: int) -> Line:
     """Return the second line of a row: its last message."""
-    said = plain(without_markdown(row.last_text or row.preview))
+    said = plain(without_markdown(row.last_text)) or first_words(row.preview)
     return [(" " * LEAD, ""), (fit(said, width - LEAD), "dim")]
 
 
@@ -222,7 +222,7 @@ def snippet_line(snippet: Snippet | None, preview: str, width: int) -> Line:
     lead: Line = [(" " * LEAD, "")]
     room = width - LEAD - 1
     if snippet is None or not snippet.marks:
-        return [*lead, (fit(plain(preview), room), "dim")]
+        return [*lead, (fit(first_words(preview), room), "dim")]
     return [*lead, *marked(snippet, room)]
 
 

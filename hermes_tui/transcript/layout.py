@@ -283,6 +283,13 @@ class Layout:
             found = places[index % len(places)]
         return found
 
+    def match_line(self, place: int) -> int:
+        """Return the first line of a message that shows a match; 0 if none does."""
+        spans, lines = self._spans, self.lines(place)
+        if spans is None or lines is None:
+            return 0
+        return next((line for line, strip in enumerate(lines) if spans.spans(strip.text)), 0)
+
     def match_number(self, place: int) -> tuple[int, int]:
         """Return the number of the match at a place, 0 for none, and how many there are."""
         places = self._match_places

@@ -103,7 +103,7 @@ class MessageView(LineView):
         if place is None:
             self.to_end()
         else:
-            self.go_to(place)
+            self.go_to_match(place)
 
     def grow(self, outline: Outline, messages: Iterable[Message] = ()) -> None:
         """Take a longer form of the same conversation; at the end, or following, stay there.
@@ -207,7 +207,7 @@ class MessageView(LineView):
         elif self._was_at_end:
             self.to_end(mark=False)
         elif self._place_wanted:
-            self.go_to(self.cursor)
+            self.go_to_match(self.cursor)
         else:
             self.measure()
 
@@ -297,6 +297,12 @@ class MessageView(LineView):
         self._end_wanted, self._place_wanted = False, not self.size.width
         self.held = (self.cursor, self.size.height // 4 - line)
         self.measure()
+
+    def go_to_match(self, place: int) -> None:
+        """Go to a message; where its match is too far down to be seen, to the match."""
+        place = self.place_shown(place)
+        line = self.laid_out.match_line(place)
+        self.go_to(place, line if line >= self.size.height // 2 else 0)
 
     def to_end(self, *, mark: bool = True) -> None:
         """Go to the end, where the last message becomes current unless another is to stay so."""

@@ -88,7 +88,7 @@ class Transcript(MessageView):
         """Go to the next match; tell whether there is one."""
         found = self.laid_out.next_match(self.cursor, direction)
         if found is not None:
-            self.go_to(found)
+            self.go_to_match(found)
         return found is not None
 
     def _seek(self, direction: int) -> None:

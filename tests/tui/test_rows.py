@@ -126,3 +126,11 @@ def test_a_newer_beginning_of_a_plain_list(order: list[str], number: int) -> Non
     assert merged[:number] == order[:number]
     last = "abcdef".index(order[number - 1])
     assert merged[number:] == [each for each in "abcdef"[last + 1 :] if each not in order[:number]]
+
+
+@pytest.mark.parametrize("width", range(30, 160, 5))
+def test_a_preview_has_one_ellipsis(width: int) -> None:
+    cut = "a preview as the store cuts it after sixty letters and no mo..."
+    for row in (replace(ROW, preview=cut), replace(ROW, preview=cut, title=None)):
+        line = "".join(text for text, _ in rows.session_line(row, width, RowState(NOW)))
+        assert ".." not in line and ".…" not in line

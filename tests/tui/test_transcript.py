@@ -143,6 +143,20 @@ def test_matches_do_not_outlive_their_search(path: Path) -> None:
     drive(make_app(path, state=OPEN), script)
 
 
+def test_a_match_deep_in_a_long_message_is_in_sight(path: Path) -> None:
+    long = " ".join(f"word{number}" for number in range(400))
+    talk(path, users(["hay", f"{long} needle", "hay", f"{long} needle", "hay"]))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await press(pilot, Typed("needle"))
+        assert "needle" in "".join(line.rpartition("││")[2] for line in page(pilot))
+        for key in ("tab", "tab", "n", "n"):
+            await press(pilot, key)
+            assert "needle" in "".join(line.rpartition("││")[2] for line in page(pilot))
+
+    drive(make_app(path), script)
+
+
 def test_a_match_stays_current_while_the_conversation_grows(path: Path) -> None:
     talk(path, users(["a needle", "hay"]))
 
