@@ -13,16 +13,18 @@ READY := $(VENV)/.ready
 # One more than there are cores: many tests wait for a terminal, a lock or a disk.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
-.PHONY: help demo test test-peer campaign bench bench-search bench-browser pictures recordings fmt check clean
+.PHONY: help demo demo-postgres test test-peer campaign bench bench-search bench-postgres bench-browser pictures recordings fmt check clean
 
 help:
 	@echo "make demo           open the browser on sample conversations"
+	@echo "make demo-postgres  the same on a throw-away PostgreSQL server"
 	@echo "make test           run linter, type checker and all tests"
 	@echo "make check          run linter and type checker only"
 	@echo "make test-peer      run the tests against the real hermes-agent"
 	@echo "make campaign       kill, starve and mislead workers for ROUNDS rounds; nothing may be lost"
 	@echo "make bench          run the benchmarks side by side with the real hermes-agent"
 	@echo "make bench-search   benchmark search alone, cold and warm, on real text (SCALE=S or M)"
+	@echo "make bench-postgres benchmark PostgreSQL beside SQLite (SCALE=S or M)"
 	@echo "make bench-browser  benchmark the browser alone, on 100,000 sessions"
 	@echo "make pictures       take the pictures and the film for README and docs"
 	@echo "make recordings     record walks through the browser as asciinema files"
@@ -47,6 +49,9 @@ $(READY): $(PROJECTS) hermes_store/version.py | $(VENV)/bin/python
 demo: $(RUNNABLE)
 	@$(BIN)/hermes sessions browse --demo || [ $$? -eq 130 ]  # Ctrl+C is a way to leave
 
+demo-postgres: $(READY)
+	@$(BIN)/python examples/postgres_demo.py || [ $$? -eq 130 ]
+
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -66,6 +71,9 @@ bench: $(READY)
 
 bench-search: $(READY)
 	$(BIN)/python -m bench.search --scale $(SCALE) --seed $(SEED) --folder $(CORPUS)
+
+bench-postgres: $(READY)
+	$(BIN)/python -m bench.postgres --scale $(SCALE)
 
 bench-browser: $(READY)
 	$(BIN)/python -m bench.browser

@@ -11,8 +11,8 @@ from typing import Any
 
 from bench import sample_phrases, sample_texts
 from bench.sample_phrases import Topic
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Database, Transaction
+from hermes_store.engines.sqlite.session_database import SqliteDatabase
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.sources import KNOWN
 from hermes_store.sessions import messages, model_usage, session_rows, titles
@@ -326,7 +326,7 @@ def sample_sessions(
 
 def create(path: Path, number: int, *, now: float, seed: int = 1, exchanges: float = 4.0) -> None:
     """Create a database of sample sessions."""
-    database = Database(path)
+    database = SqliteDatabase(path)
     try:
         fill(database, number, now=now, seed=seed, exchanges=exchanges)
     finally:

@@ -21,6 +21,7 @@
         ├── DatabaseUnreadable
         ├── DatabaseReadOnly
         ├── DatabaseReplaced
+        ├── ServerUnreachable
         ├── ChangeUncertain
         ├── ConstraintViolated
         └── DiskFull
@@ -153,6 +154,10 @@ class DatabaseReadOnly(DatabaseError):
 
 class DatabaseReplaced(DatabaseError):
     """Another program replaced the file or removed its log; nothing was changed."""
+
+
+class ServerUnreachable(DatabaseError):
+    """The server of a database does not answer, or not to this user."""
 
 
 class ChangeUncertain(DatabaseError):

@@ -18,15 +18,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from hermes_store.config import paths
-from hermes_store.engines.base import Capabilities, Progress, Synchronous
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.config import database_address, paths
+from hermes_store.engines.base import (
+    Capabilities,
+    Progress,
+    Sidecar,
+    Synchronous,
+    Transaction,
+    WordSource,
+)
+from hermes_store.engines.opening import open_database, sidecar_of, words_of
 
 if TYPE_CHECKING:
     from hermes_store.browse.api import Lists, Transcripts
-    from hermes_store.engines.sqlite.sidecar_database import Sidecar
-    from hermes_store.engines.sqlite.word_list import WordList
     from hermes_store.marks.marks import Marks
     from hermes_store.marks.saved_searches import SavedSearches
     from hermes_store.search.api import MessageSearch
@@ -48,13 +52,15 @@ class Store:
         synchronous: Synchronous = "FULL",
         progress: Progress | None = None,
     ) -> None:
-        """Open a database, by default `$HERMES_HOME/state.db`.
+        """Open a database: a file, or an address such as `postgresql://user@host/database`.
+
+        By default, that is what HERMES_DATABASE_URL says, or else `$HERMES_HOME/state.db`.
 
         A missing database is created, unless `read_only`. An older one is migrated; `progress` is
         called with (what, done, total). One from a newer Hermes is used as is.
         """
-        chosen = paths.database_path() if path is None else Path(path)
-        self.database = Database(
+        chosen = path or database_address.from_environment() or paths.database_path()
+        self.database = open_database(
             chosen, read_only=read_only, synchronous=synchronous, progress=progress
         )
 
@@ -86,8 +92,18 @@ class Store:
 
     @property
     def path(self) -> Path:
-        """The path of the database, with symbolic links resolved."""
+        """The path of the database, with symbolic links resolved; raises if it is on a server."""
         return self.database.path
+
+    @property
+    def name(self) -> str:
+        """What people call the database: its path, or its address without the password."""
+        return self.database.name
+
+    @property
+    def address(self) -> str:
+        """What opens this database again; may hold a password, so it is never shown."""
+        return self.database.address
 
     @property
     def read_only(self) -> bool:
@@ -123,16 +139,12 @@ class Store:
     # -- files beside the database ---------------------------------------------------------
 
     @cached_property
-    def _words(self) -> WordList:
-        from hermes_store.engines.sqlite.word_list import WordList
-
-        return WordList(self.database.path)
+    def _words(self) -> WordSource:
+        return words_of(self.database)
 
     @cached_property
     def _sidecar(self) -> Sidecar:
-        from hermes_store.engines.sqlite.sidecar_database import Sidecar
-
-        return Sidecar(self.database.path, read_only=self.database.read_only)
+        return sidecar_of(self.database)
 
     # -- parts -----------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from textual.message import Message
 from textual.worker import get_current_worker
 
-from hermes_store.engines.sqlite.watch import Watch
+from hermes_store.engines.opening import watch_of
 from hermes_store.errors import DatabaseMissing, DatabaseReadOnly, StoreError, places
 from hermes_tui.crash_log import BUG, write_crash_log
 from hermes_tui.opening.start_options import READ_ONLY as READ_ONLY
@@ -121,9 +121,11 @@ class Access:
         *,
         read_only: bool = False,
         reader: Store | None = None,
+        address: str | None = None,
     ) -> None:
-        """`reader` is a store that is already open."""
+        """`reader` is open already; with the `address` of a server, `database` is for its files."""
         self.database = database
+        self.address = address
         self.read_only = read_only
         self._config = config
         self._lock = threading.Lock()
@@ -137,6 +139,11 @@ class Access:
         self.drafts = self.queue("hermes-drafts")
         """For unsent texts: one for all chats, so that reopening one finds what closing it kept."""
         self._watching: threading.Event | None = None
+
+    @property
+    def place(self) -> Path | str:
+        """The file, or the address of the server; what is shown of it has no password."""
+        return self.address or self.database
 
     # -- asking ----------------------------------------------------------------------------
 
@@ -304,10 +311,12 @@ class Access:
             if self._reader is None:
                 if here is None:
                     raise DatabaseMissing(f"There is no session database at {self.database} yet.")
-                self._reader = Store(self.database, read_only=True)
+                self._reader = Store(self.address or self.database, read_only=True)
             return self._reader
 
     def _file(self) -> tuple[int, int] | None:
+        if self.address is not None:
+            return 0, 0  # a server is there, or says in its own words that it is not
         try:
             found = self.database.stat()
         except OSError:
@@ -330,21 +339,28 @@ class Access:
 
         if self.read_only:
             raise DatabaseReadOnly(READ_ONLY)
-        if not self.database.exists():
+        if self.address is None and not self.database.exists():
             raise DatabaseMissing(f"There is no session database at {self.database} yet.")
-        return Store(self.database, synchronous=self._config.sessions.durability)
+        return Store(self.address or self.database, synchronous=self._config.sessions.durability)
 
     def note_search(self, text: str) -> None:
         """Add a text to the search history, which is in the sidecar."""
-        from hermes_store.engines.sqlite.sidecar_database import Sidecar
+        from hermes_store.engines.sqlite.sidecar_database import SqliteSidecar
         from hermes_store.marks.saved_searches import SavedSearches
+        from hermes_store.store import Store
 
         def keep() -> None:
-            sidecar = Sidecar(self.database)
             # A history that cannot be saved is not worth a message.
             with suppress(StoreError):
-                SavedSearches(sidecar).remember(text)
-            sidecar.close()
+                if self.address is not None:
+                    with Store(self.address) as store:
+                        store.saved_searches.remember(text)
+                    return
+                sidecar = SqliteSidecar(self.database)
+                try:
+                    SavedSearches(sidecar).remember(text)
+                finally:
+                    sidecar.close()
 
         # Not a worker: those end with their screen, which is just closing.
         self.note(keep)
@@ -362,7 +378,7 @@ class Access:
         ended = self._watching = threading.Event()
 
         def look() -> None:
-            watch = Watch(self.database)
+            watch = watch_of(self.database, self.address)
             watch.changed()
             while not ended.wait(POLL_SECONDS):
                 if watch.changed() and node.is_attached:

@@ -66,6 +66,9 @@ def verbs(word: str, folder: Path) -> list[list[str]]:
         ["doctor", "--repair"],
         ["config", "show"],
         ["completions", "bash"],
+        ["push", "--to", str(folder / word)],
+        ["pull", "--from", str(folder / word), "--all"],
+        ["postgres", "index"],
         # Mistakes
         ["show", word],
         ["rename", SESSION, word * 50],

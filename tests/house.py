@@ -44,20 +44,36 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.config",
         "settings, where files live, reading config.yaml",
-        "paths yaml_reader settings agent_settings",
+        "paths yaml_reader settings agent_settings database_address",
     ),
-    _row("hermes_store.engines", "what every engine offers the rest of the store", "base"),
+    _row(
+        "hermes_store.engines",
+        "what every engine offers the rest of the store",
+        "base message_states",
+    ),
     _row(
         "hermes_store.engines.sqlite",
         "SQLite files, schema, migrations, full-text indexes, the files beside the database",
-        """schema schema_reader trigger_fingerprint fulltext message_states unknown_layout
+        """dialect schema schema_reader trigger_fingerprint fulltext unknown_layout
         session_activity_table session_activity_temp_view file_capabilities error_translation
         create_file closing
-        files_seen cjk_stand_in lasting_locks lock_waiting transaction raw_rows damage sqlite_file
-        checkpoint
-        migrations session_database erase tokenizer word_list_file words_of_index word_list
-        sidecar_database watch holders
+        files_seen in_memory cjk_stand_in lasting_locks lock_waiting raw_rows tokenizer
+        transaction damage sqlite_file checkpoint holders
+        migrations session_database erase word_list_file words_of_index word_list
+        sidecar_database watch
         salvage""",
+    ),
+    _row(
+        "hermes_store.engines.postgres",
+        "PostgreSQL: addresses, connections, schema, migrations, the index of words, locks",
+        """address dialect text_coding locks schema activity_triggers error_translation connections
+        migrations transaction lexemes indexing database word_index sidecar watch
+        roles""",
+    ),
+    _row(
+        "hermes_store.engines",
+        "opens a database with the engine that its name asks for",
+        "opening",
     ),
     _row(
         "hermes_store.sessions",
@@ -70,8 +86,19 @@ HOUSE: tuple[Row, ...] = (
         "hermes_store.search",
         "the search language, planning and running a search, ranking, snippets, relaxation",
         """times query_tree query_language query_words snippets known_values field_conditions
-        check_query literal_sql match_tests index_lookups plan cancellation candidates run_plan hits
-        titles grouping ranking relaxation result_page sessiondb_search api""",
+        check_query weights matcher walk_messages literal_sql match_tests index_lookups plan
+        cancellation candidates in_sqlite""",
+    ),
+    _row(
+        "hermes_store.search.on_postgres",
+        "search on PostgreSQL: look-ups, tests on text, relevance",
+        "text_tests lookups relevance vocabulary by_time matcher",
+    ),
+    _row(
+        "hermes_store.search",
+        "running a search on either engine: pages, groups, titles, ranking, relaxation",
+        """run_plan hits titles grouping ranking relaxation result_page
+        sessiondb_search api""",
     ),
     _row(
         "hermes_store.search.recall",
@@ -98,20 +125,21 @@ HOUSE: tuple[Row, ...] = (
         "hermes_store.transfer",
         "export and import, one module for each format",
         """secret_forms personal_data redact readable_export export_jsonl export_markdown
-        export_html output_file export parse_import write_imported_session import_file api""",
+        export_html output_file export parse_import write_imported_session import_file
+        stored_forms push pull api""",
     ),
     _row(
         "hermes_store.gateway",
         "bots: session keys, reset policies, routing, transcript files",
         """message_source whatsapp_aliases session_keys reset_policy file_lock routing_file
-        before_reset open_sessions title_command transcript_files transcript_repair caretaker
-        router""",
+        routing_table before_reset open_sessions title_command transcript_files
+        transcript_repair caretaker router""",
     ),
     _row(
         "hermes_store.upkeep",
         "prune, statistics, insights, optimize, doctor, repair",
         """statistics insights figures prune_filter prune_plan prune_by_age optimize auto_prune
-        odd_values configured doctor repair api""",
+        odd_values configured doctor doctor_server repair api""",
     ),
     _row("hermes_store", "`Store` holds the parts", "store"),
     _row(
@@ -200,7 +228,7 @@ HOUSE: tuple[Row, ...] = (
         "one module for each verb, named as the verb",
         """auto_prune prune archive config delete doctor repair export import_ insights list
         optimize pin pinned recall rename search show stats tag trash restore tree unarchive
-        unpin untag chat resume browse verb_table completions main""",
+        unpin untag push pull postgres chat resume browse verb_table completions main""",
     ),
     _row("hermes_tui", "the command", "__main__"),
 )

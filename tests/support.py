@@ -12,6 +12,7 @@ import apsw
 from hermes_store import SessionDB
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.sessions import messages, session_rows, titles
+from tests.sqlite_parts import connection
 
 # A moment far enough back that everything made at it counts as old.
 LONG_AGO = 1_600_000_000.0
@@ -115,7 +116,7 @@ class Work:
     def __init__(self, db: SessionDB, action: Callable[[SessionDB], Any]) -> None:
         self._db = db
         with db._db.read() as tx:
-            con = tx.connection
+            con = connection(tx)
         profiles: list[dict[str, Any]] = []
         # The pool hands out the connection that came back last, so the action runs on this one.
         con.trace_v2(apsw.SQLITE_TRACE_PROFILE, profiles.append)
@@ -134,7 +135,7 @@ class Work:
             return [
                 [
                     row[3]
-                    for row in tx.connection.execute(
+                    for row in connection(tx).execute(
                         f"EXPLAIN QUERY PLAN {sql}", [None] * sql.count("?")
                     )
                 ]

@@ -15,7 +15,7 @@ from heapq import merge
 from itertools import chain, islice
 from typing import Any
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.records.listing import NO_LIMIT
 from hermes_store.records.sources import of_source
 from hermes_store.records.stored_values import LATEST, moment, sorts_by_time

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from hermes_store.browse import order, recap, recent_sessions, rows, transcript
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Database, Transaction
 from hermes_store.records.listing import Entry, Filter, Hidden, ListRow, View
 from hermes_store.records.marks import SessionMarks
 from hermes_store.records.message import Message

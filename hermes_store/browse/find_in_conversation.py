@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable
 from dataclasses import replace
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.records.transcript import Outline
 from hermes_store.search import query_language
 from hermes_store.search.cancellation import Stop

@@ -16,15 +16,14 @@ from typing import Any
 
 from hermes_store.browse.activity_order import ORIGIN, Listing, first_rows, in_time
 from hermes_store.browse.rows import cost_and_tokens
-from hermes_store.engines.base import Capabilities
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Capabilities, Transaction
 from hermes_store.records import stored_values
 from hermes_store.records.listing import Entry, Grouping, Heading, Hidden, Sort, View
 from hermes_store.records.safe_text import local_day
 from hermes_store.records.sources import describe, of_source
 from hermes_store.records.workspace import long_name, short_name
 from hermes_store.sessions import workspaces
-from hermes_store.sessions.lineage import over_chain
+from hermes_store.sessions.lineage import any_in_chain, over_chain
 
 HIDDEN_SOURCES = {
     "tool": Hidden.AGENT,
@@ -88,14 +87,14 @@ def _kind(tx: Transaction) -> str:
         if kind is not Hidden.AGENT
     )
     agents = ", ".join(f"'{name}'" for name in AGENT_SOURCES)
-    archived = " OR COALESCE(s.archived, 0)" if tx.caps.has_session("archived") else ""
+    archived = " OR COALESCE(s.archived, 0) <> 0" if tx.caps.has_session("archived") else ""
     hidden = ""
     if tx.caps.has_session("hidden"):
-        hidden = f"WHEN COALESCE(s.hidden, 0) THEN '{Hidden.HIDDEN.value}' "
+        hidden = f"WHEN COALESCE(s.hidden, 0) <> 0 THEN '{Hidden.HIDDEN.value}' "
     return (
         f"CASE WHEN a.edge = 'agent' OR a.source IN ({agents}) THEN '{Hidden.AGENT.value}' "
         f"{sources}WHEN s.id IN {_LISTED}{archived} THEN '{Hidden.ARCHIVED.value}' "
-        f"{hidden}WHEN a.spoken = 0 THEN '{Hidden.EMPTY.value}' ELSE '' END"
+        f"{hidden}WHEN NOT a.spoken THEN '{Hidden.EMPTY.value}' ELSE '' END"
     )
 
 
@@ -112,8 +111,8 @@ def _scope(tx: Transaction, view: View) -> tuple[str, tuple[str, ...]]:
     A conversation belongs to the workspaces of all its parts.
     """
     scope = workspaces.scope(tx.caps, "c", view.workspace, view.here)
-    conditions = [over_chain(f"MAX(COALESCE({sql}, 0))") for sql, _ in scope]
-    return " AND ".join(conditions) or "1", tuple(value for _, found in scope for value in found)
+    conditions = [any_in_chain(sql) for sql, _ in scope]
+    return " AND ".join(conditions) or "TRUE", tuple(value for _, found in scope for value in found)
 
 
 def _places(
@@ -147,7 +146,8 @@ def _in_view(tx: Transaction, view: View, archived: Collection[str]) -> tuple[st
     source, names = of_source("a.source", view.source)
     scope, scoped = _scope(tx, view)
     where = (
-        f"(a.listed = 1 OR a.edge = 'agent') AND {_kind(tx)} IN {_LISTED} AND {source} AND {scope}"
+        f"(a.listed = TRUE OR a.edge = 'agent') AND {_kind(tx)} IN {_LISTED} "
+        f"AND {source} AND {scope}"
     )
     return where, (
         json.dumps(sorted(archived)), json.dumps(_wanted_kinds(view)), *names, *scoped
@@ -185,10 +185,10 @@ def _from_index(tx: Transaction, view: View) -> Iterator[_Place]:
         names = tuple(HIDDEN_SOURCES)
         chosen = f"a.source NOT IN ({', '.join('?' * len(names))})"
     # What is hidden for its source is shown with those without messages, once it is chosen.
-    spoken = "" if view.source in HIDDEN_SOURCES else "AND a.spoken = 1"
+    spoken = "" if view.source in HIDDEN_SOURCES else "AND a.spoken = TRUE"
     rows = tx.rows(
         "SELECT a.session_id, a.chain_active FROM session_activity a "
-        f"WHERE a.listed = 1 {spoken} AND {chosen} "
+        f"WHERE a.listed = TRUE {spoken} AND {chosen} "
         "ORDER BY a.chain_active DESC, a.session_id DESC",
         names,
     )
@@ -208,12 +208,14 @@ _ORDERS = {
     Sort.ACTIVITY: "a.chain_active DESC",
     Sort.STARTED: "s.started_at DESC",
     Sort.MESSAGES: f"{_TOTAL} DESC, a.chain_active DESC",
-    Sort.TITLE: f"{_TITLE} IS NULL, {_TITLE} COLLATE NOCASE, a.chain_active DESC",
 }
 
 
 def _order(caps: Capabilities, sort: Sort) -> str:
     """Return the SQL for an order; what a file has no columns for is the same everywhere."""
+    if sort is Sort.TITLE:
+        named = caps.dialect.alphabetical(_TITLE)
+        return f"{_TITLE} IS NULL, {named}, a.chain_active DESC"
     if sort not in (Sort.COST, Sort.TOKENS):
         return _ORDERS[sort]
     cost, tokens = cost_and_tokens(caps, "c")
@@ -229,6 +231,8 @@ def _group(tx: Transaction, view: View) -> str:
     if view.group is Grouping.WORKSPACE:
         newest = over_chain(workspaces.key(tx.caps, "c"), _NEWEST)
         return f"COALESCE({newest}, {workspaces.key(tx.caps, 's')})"
+    if view.group is Grouping.HOST:
+        return f"COALESCE({tx.caps.session_column('host')}, '')"
     groups = {Grouping.SOURCE: "s.source", Grouping.MODEL: "COALESCE(s.model, '')"}
     return groups.get(view.group, "NULL")
 
@@ -252,6 +256,8 @@ def _grouped(
             label = describe(place.group or "").label
         elif view.group is Grouping.WORKSPACE:
             label = _workspace_label(place.group, named)
+        elif view.group is Grouping.HOST:
+            label = place.group or "written here"
         else:
             label = place.group or "no model"
         groups.setdefault(label, []).append(place.id)

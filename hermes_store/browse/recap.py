@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.records import tool_calls
 from hermes_store.records.message import Message
 from hermes_store.records.message_content import without_reasoning
@@ -77,7 +77,7 @@ def of_session(tx: Transaction, session_id: str, limits: Limits | None = None) -
     by_role = dict(
         tx.rows(
             "SELECT m.role, COUNT(*) FROM json_each(?) wanted "
-            "CROSS JOIN messages m ON m.id = wanted.value GROUP BY m.role",
+            "CROSS JOIN messages m ON m.id = CAST(wanted.value AS BIGINT) GROUP BY m.role",
             (json.dumps(list(ids)),),
         )
     )

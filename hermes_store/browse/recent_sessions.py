@@ -15,7 +15,7 @@ from typing import Any
 
 from hermes_store.browse import activity_order
 from hermes_store.browse.activity_order import Listing, in_time
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.records.listing import NO_LIMIT, Filter, page_bounds
 from hermes_store.records.message_content import MARKER, stored_preview
 from hermes_store.records.safe_text import local_day
@@ -23,7 +23,7 @@ from hermes_store.records.session import Conversation
 from hermes_store.records.sources import all_spellings, of_source
 from hermes_store.records.stored_values import count, moment, sorts_by_time, text
 from hermes_store.sessions import lineage, session_rows, workspaces
-from hermes_store.sessions.lineage import over_chain
+from hermes_store.sessions.lineage import any_in_chain, over_chain
 
 DAYS = 30
 
@@ -55,7 +55,7 @@ def _where(tx: Transaction, chosen: Filter, *, source_of: str) -> tuple[str, lis
     conditions: list[str] = []
     values: list[Any] = []
     if not chosen.include_children:
-        conditions.append("a.listed = 1")
+        conditions.append("a.listed = TRUE")
     if chosen.source is not None:
         condition, names = of_source(f"{source_of}.source", chosen.source)
         conditions.append(condition)
@@ -70,16 +70,17 @@ def _where(tx: Transaction, chosen: Filter, *, source_of: str) -> tuple[str, lis
             conditions.append(f"COALESCE(s.{column}, 0) = 0")
     if chosen.workspace is not None:
         condition, patterns = workspaces.matches(tx.caps, "c", chosen.workspace)
-        conditions.append(over_chain(f"MAX(COALESCE({condition}, 0))"))
+        conditions.append(any_in_chain(condition))
         values += patterns
     if chosen.archived_ids and not chosen.include_archived:
         conditions.append("s.id NOT IN (SELECT value FROM json_each(?))")
         values.append(json.dumps(chosen.archived_ids))
-    return " AND ".join(conditions) or "1", values
+    return " AND ".join(conditions) or "TRUE", values
 
 
 def preview(tx: Transaction, message_id: int | None, beginning: Any) -> str:
-    if isinstance(beginning, bytes) and beginning.startswith(MARKER.encode()):
+    mark = MARKER if isinstance(beginning, str) else MARKER.encode()
+    if isinstance(beginning, bytes | str) and beginning.startswith(mark):  # type: ignore[arg-type]
         # Multimodal: the first bytes of the JSON are no preview, its text parts are.
         beginning = tx.value("SELECT content FROM messages WHERE id = ?", (message_id,))
     return stored_preview(beginning)
@@ -212,13 +213,13 @@ _IN_LIST = (
 def _in_list(source: str | None) -> tuple[list[str], list[Any]]:
     """Return the clauses that read listed and unlisted sessions by activity."""
     condition, names = of_source("source", source)
-    parts = [_IN_LIST.format(listed=listed, condition=condition) for listed in (1, 0)]
+    parts = [_IN_LIST.format(listed=listed, condition=condition) for listed in ("TRUE", "FALSE")]
     return parts, [*names]
 
 
 def _first_in_list(source: str | None, reach: int) -> tuple[str, list[Any]]:
     parts, values = _in_list(source)
-    firsts = (f"SELECT * FROM (SELECT session_id {part} LIMIT ?)" for part in parts)
+    firsts = (f"SELECT * FROM (SELECT session_id {part} LIMIT ?) first" for part in parts)
     return " UNION ALL ".join(firsts), [*values, reach] * 2
 
 

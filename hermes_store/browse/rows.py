@@ -12,13 +12,11 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from hermes_store.browse import recent_sessions
-from hermes_store.engines.base import Capabilities
-from hermes_store.engines.sqlite import message_states
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines import message_states
+from hermes_store.engines.base import Capabilities, Transaction
 from hermes_store.records import stored_values
 from hermes_store.records.listing import ListRow, Status
 from hermes_store.records.relation_to_parent import Edge
-from hermes_store.records.sql_patterns import number_in
 from hermes_store.records.workspace import Place
 from hermes_store.sessions import in_use, lineage
 
@@ -96,10 +94,11 @@ def rows(tx: Transaction, ids: Sequence[str], now: float) -> list[ListRow]:
 
     The id of a conversation is that of its first session.
     """
-    archived, seen = map(tx.caps.session_column, ("archived", "last_read_at"))
+    archived, seen, host = map(tx.caps.session_column, ("archived", "last_read_at", "host"))
     found: dict[str, tuple[Segment, tuple[Any, ...]]] = {}
     for row in tx.rows(
-        f"SELECT {_segment(tx)}, a.source, {archived}, {seen}, a.edge, a.preview_id, a.preview "
+        f"SELECT {_segment(tx)}, a.source, {archived}, {seen}, {host}, a.edge, a.preview_id, "
+        "a.preview "
         f"FROM json_each(?) wanted CROSS JOIN sessions s ON s.id = wanted.value {_ACTIVITY}",
         (json.dumps(list(ids)),),
     ):
@@ -119,8 +118,9 @@ def cost_and_tokens(caps: Capabilities, alias: str = "s") -> tuple[str, str]:
         caps.session_column(name, alias)
         for name in ("actual_cost_usd", "estimated_cost_usd", "input_tokens", "output_tokens")
     )
-    tokens = f"{number_in(given)} + {number_in(answered)}"
-    return number_in(f"COALESCE({actual}, {estimated})"), tokens
+    number = caps.dialect.number
+    tokens = f"{number(given)} + {number(answered)}"
+    return number(f"COALESCE({actual}, {estimated})"), tokens
 
 
 def _segment(tx: Transaction) -> str:
@@ -150,7 +150,7 @@ def _chains(tx: Transaction, roots: Sequence[str]) -> dict[str, list[Segment]]:
 def _row(
     tx: Transaction, first: Segment, others: Sequence[Segment], rest: Sequence[Any], now: float
 ) -> ListRow:
-    source, archived, seen, edge, preview_id, beginning = rest
+    source, archived, seen, host, edge, preview_id, beginning = rest
     members = (first, *others)
     by_id = {each.id: each for each in members}
     tip = by_id[lineage.tip_of(first.id, [each.link for each in members])]
@@ -179,6 +179,7 @@ def _row(
         tool_calls=sum(each.tool_calls for each in members),
         ended_at=tip.ended_at,
         end_reason=tip.end_reason,
+        host=stored_values.optional_text(host),
     )
 
 
@@ -189,7 +190,7 @@ def with_last_text(tx: Transaction, found: Sequence[ListRow]) -> list[ListRow]:
         "AND m.role IN ('user', 'assistant') ORDER BY m.timestamp DESC, m.id DESC LIMIT 1"
     )
     rows = tx.rows(
-        "SELECT wanted.value, l.id, substr(CAST(l.content AS BLOB), 1, 256) "
+        f"SELECT wanted.value, l.id, {tx.caps.dialect.beginning('l.content', 256)} "
         f"FROM json_each(?) wanted CROSS JOIN messages l ON l.id = ({newest})",
         (json.dumps([row.tip_id for row in found]),),
     )

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.records.message import SUMMARY_MARKS, Message, State
 from hermes_store.records.session import Session
 from hermes_store.records.stored_values import moment
@@ -24,7 +24,7 @@ PAGE_END = 20
 # A continuation begins with copies of the last messages, which keep their timestamps.
 _COPIED = (
     "EXISTS (SELECT 1 FROM messages o WHERE o.session_id = ? AND o.timestamp = m.timestamp "
-    "AND o.role = m.role AND o.content IS m.content)"
+    "AND o.role = m.role AND o.content IS NOT DISTINCT FROM m.content)"
 )
 
 _SUMMARY = " OR ".join(f"substr(content, 1, {len(mark)}) = ?" for mark in SUMMARY_MARKS)

@@ -49,6 +49,17 @@ def elsewhere(home: Path, environment: Mapping[str, str] | None = None) -> str |
     return _elsewhere(_document(home)) if _SIGN.encode() in _content(home).lower() else None
 
 
+def database_url(home: Path) -> str | None:
+    """Return the address of a server that this program is told to use.
+
+    A file that cannot be read says nothing: reading sessions must work with a broken one.
+    """
+    if _SIGN.encode() not in _content(home).lower():
+        return None
+    url = _at(_document(home), ("database", "url"))
+    return url if isinstance(url, str) and url else None
+
+
 def elsewhere_sentence(home: Path) -> str | None:
     """Return a sentence if sessions are kept in PostgreSQL."""
     said_by = elsewhere(home)

@@ -124,7 +124,7 @@ class BrowseConfig:
     group: str = setting(
         "date",
         "How the list is grouped; by date only if it is sorted by time.",
-        choices=("none", "date", "source", "model", "workspace"),
+        choices=("none", "date", "source", "model", "workspace", "host"),
     )
     scope: str = setting(
         "here",
@@ -258,6 +258,18 @@ class CompressionConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class DatabaseConfig:
+    """Where the sessions are."""
+
+    url: str = setting(
+        "",
+        "Address of a PostgreSQL server that holds the sessions, such as "
+        "postgresql://me@db.example/hermes; empty for the file state.db. Leave the password out: "
+        "libpq reads it from PGPASSWORD, ~/.pgpass or a service file.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All settings of this project, by section."""
 
@@ -268,6 +280,7 @@ class Config:
     gateway: GatewayConfig = field(default_factory=GatewayConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     compression: CompressionConfig = field(default_factory=CompressionConfig)
+    database: DatabaseConfig = field(default_factory=DatabaseConfig)
 
 
 def load_config(home: Path | None = None) -> Config:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.errors import TitleTaken
 from hermes_store.gateway.message_source import MessageSource
 from hermes_store.records import stored_values
@@ -59,7 +59,7 @@ def _keyed(
     # Not LIKE: a key is as long as the chat platform's ids are, and patterns have a limit.
     wanted = [f'"{_MARK}"'] if not keys else [json.dumps(k) for k in keys]
     wanted += [json.dumps(k, ensure_ascii=False) for k in keys]
-    marked = " OR ".join(["instr(model_config, ?)"] * len(wanted))
+    marked = " OR ".join(["instr(model_config, ?) > 0"] * len(wanted))
     named = f"{own} IN ({', '.join('?' * len(keys))})" if keys else f"{own} IS NOT NULL"
     rows = tx.rows(
         f"SELECT id, {own}, model_config FROM sessions "

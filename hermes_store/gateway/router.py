@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hermes_store.config.settings import Config, GatewayConfig
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Database, Transaction
+from hermes_store.engines.sqlite.session_database import SqliteDatabase
 from hermes_store.errors import StoreError, TitleError, TitleTaken
 from hermes_store.gateway import before_reset, open_sessions, reset_policy, title_command
 from hermes_store.gateway.before_reset import BeforeReset
@@ -26,6 +26,7 @@ from hermes_store.gateway.caretaker import Caretaker, Prunes
 from hermes_store.gateway.message_source import MessageSource
 from hermes_store.gateway.reset_policy import ResetReason
 from hermes_store.gateway.routing_file import Route, Routes
+from hermes_store.gateway.routing_table import StoredRoutes
 from hermes_store.gateway.session_keys import SessionKey, key_of
 from hermes_store.gateway.transcript_files import Transcripts
 from hermes_store.records.session import Session
@@ -109,6 +110,8 @@ class SessionRouter:
     ) -> None:
         """Route for a store, with sessions.json and transcripts in `sessions` beside it.
 
+        On a server, the routes are in a table.
+
         `on_before_reset` is called once before a conversation is reset, to save memories and
         skills. While `has_background_work` is true for a session, it is not reset.
         """
@@ -125,8 +128,12 @@ class SessionRouter:
         self._agent = agent
         self._clock = clock
         self._lock = threading.RLock()
-        folder = sessions_dir or self._db.path.parent / "sessions"
-        self._routes = Routes(folder, self._recovered)
+        folder = sessions_dir or self._db.folder / "sessions"
+        self._routes: Routes | StoredRoutes = (
+            Routes(folder, self._recovered)
+            if isinstance(self._db, SqliteDatabase)
+            else StoredRoutes(self._db)
+        )
         self.transcripts = Transcripts(folder)
 
     # -- messages --------------------------------------------------------------------------
@@ -138,7 +145,7 @@ class SessionRouter:
         """
         now = self._clock()
         if self.caretaker is not None:
-            self.caretaker.look_after(self._db.path.parent / "sessions")
+            self.caretaker.look_after(self._db.folder / "sessions")
         key = self._key(source)
         wanted = title_command.title_in(message)
         if wanted is not None:
@@ -168,8 +175,10 @@ class SessionRouter:
         """
         said: Mapping[str, Any] = {"role": role, "content": content, **more}
         moment = self._clock() if timestamp is None else timestamp
-        with self._db.write() as tx:
-            message_id = messages.append(tx, routed.session_id, said, moment)
+        message_id = self._db.change(
+            lambda tx: messages.append(tx, routed.session_id, said, moment),
+            alone=messages.is_late(moment),
+        )
         try:
             with self._lock:
                 self.transcripts.catch_up(self._db, routed.session_id, message_id)
@@ -190,7 +199,7 @@ class SessionRouter:
             group_sessions_per_user=self._config.group_sessions_per_user,
             thread_sessions_per_user=self._config.thread_sessions_per_user,
             agent=self._agent,
-            home=self._db.path.parent,
+            home=self._db.folder,
         )
 
     # -- a conversation that continues -----------------------------------------------------

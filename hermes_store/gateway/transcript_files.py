@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hermes_store.config.paths import create_folder
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Database, Transaction
 from hermes_store.errors import InvalidInput
 from hermes_store.gateway import file_lock
 from hermes_store.records.message_content import decode_json

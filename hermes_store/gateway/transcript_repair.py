@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Database, Transaction
 from hermes_store.errors import BadFile
 from hermes_store.gateway import routing_file
 from hermes_store.gateway.transcript_files import ENDING, Transcripts
@@ -115,7 +114,7 @@ def bring_in(
     db: Database, path: Path, progress: import_file.Progress | None = None
 ) -> ImportReport:
     """Import a file; a transcript of this home also gets the messages that it lacks."""
-    folder = db.path.parent / "sessions"
+    folder = db.folder / "sessions"
     if path.suffix != ENDING or path.resolve().parent != folder.resolve() or not path.is_file():
         return import_file.apply(db, path, progress=progress)
     session_id = path.name.removesuffix(ENDING)

@@ -54,9 +54,7 @@ def prune_sessions(
 
 def vacuum(self: HoldsStore) -> None:
     """Return free space in the database to the disk."""
-    from hermes_store.upkeep import optimize
-
-    optimize.vacuum(self.store.database)
+    self.store.database.vacuum()
 
 
 def maybe_auto_prune_and_vacuum(

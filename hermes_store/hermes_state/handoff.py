@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.hermes_state.holds_store import HoldsStore
 from hermes_store.sessions import session_rows
 

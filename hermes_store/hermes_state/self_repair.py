@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.hermes_state.holds_store import HoldsStore
 from hermes_store.sessions import session_files
 from hermes_store.trash import delete_from_database

@@ -9,7 +9,8 @@ import time
 from typing import Any
 
 from hermes_store.browse import recent_sessions
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
+from hermes_store.engines.sqlite.transaction import SqliteTransaction
 from hermes_store.errors import DatabaseError, InvalidInput
 from hermes_store.hermes_state.holds_store import HoldsStore
 from hermes_store.sessions import key_values
@@ -65,6 +66,8 @@ def _prepare(tx: Transaction) -> None:
                 "for Telegram topics itself. Use /topic there once."
             )
         return
+    if not isinstance(tx, SqliteTransaction):
+        return  # the tables are part of the schema
     tx.run(_MODE_TABLE)
     tx.run(_BINDINGS_TABLE)
     if any(
@@ -174,7 +177,7 @@ def get_telegram_topic_binding(
     with self.store.database.read() as tx:
         if BINDINGS not in tx.caps.tables:
             return None
-        names = [row[1] for row in tx.rows(f"PRAGMA table_info({BINDINGS})")]
+        names = tx.columns(BINDINGS)
         found = tx.one(
             f"SELECT {', '.join(names)} FROM {BINDINGS} WHERE chat_id = ? AND thread_id = ?",
             (str(chat_id), str(thread_id)),
@@ -196,7 +199,7 @@ def list_unlinked_telegram_sessions_for_user(
 ) -> list[dict[str, Any]]:
     """Return a user's Telegram sessions that no topic is bound to, the last active first."""
     with self.store.database.read() as tx:
-        free = "1"
+        free = "TRUE"
         if BINDINGS in tx.caps.tables:
             free = f"NOT EXISTS (SELECT 1 FROM {BINDINGS} b WHERE b.session_id = s.id)"
         found = tx.rows(

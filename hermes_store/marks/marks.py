@@ -10,9 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.sidecar_database import Sidecar
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Database, Sidecar, Transaction
 from hermes_store.errors import InvalidInput, SessionNotFound
 from hermes_store.records.marks import SessionMarks, TagChange
 from hermes_store.records.safe_text import clean, one_line
@@ -113,7 +111,7 @@ class Marks:
                     (int(wanted), json.dumps(everyone)),
                 )
         # With a column, a mark from before the database had it is removed, too.
-        if not in_file or (not wanted and self._companion.path.exists()):
+        if not in_file or (not wanted and self._companion.exists):
             with self._companion.write() as tx:
                 (_keep if wanted else _remove)(tx, everyone, kind, [""])
         return tuple(
@@ -191,7 +189,7 @@ class Marks:
 
     def pinned_in(self, tx: Transaction) -> tuple[str, ...]:
         """Return all sessions of the pinned conversations in a snapshot."""
-        if not tx.caps.has_session(PINNED) and not self._companion.path.exists():
+        if not tx.caps.has_session(PINNED) and not self._companion.exists:
             return ()
         return self.sessions_with(tx, PINNED)
 
@@ -202,13 +200,13 @@ class Marks:
 
     def archived(self, tx: Transaction) -> tuple[str, ...]:
         """Return the sessions that are archived in the sidecar only."""
-        if not self._companion.path.exists():
+        if not self._companion.exists:
             return ()
         return self.sessions_with(tx, ARCHIVED, in_file=False)
 
     def of_rows(self, tx: Transaction, session_ids: Sequence[str]) -> dict[str, SessionMarks]:
         """Return the marks of conversations; empty if there cannot be any."""
-        if not tx.caps.has_session(PINNED) and not self._companion.path.exists():
+        if not tx.caps.has_session(PINNED) and not self._companion.exists:
             return {}
         return self.of(session_ids)
 
@@ -233,7 +231,10 @@ def forget(side: Transaction, session_ids: Iterable[str]) -> None:
 def _keep(tx: Transaction, session_ids: Sequence[str], kind: str, values: Sequence[str]) -> None:
     for session_id in session_ids:
         for value in values:
-            tx.run("INSERT OR IGNORE INTO marks VALUES (?, ?, ?)", (session_id, kind, value))
+            tx.run(
+                "INSERT INTO marks VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (session_id, kind, value),
+            )
 
 
 def _remove(tx: Transaction, session_ids: Sequence[str], kind: str, values: Sequence[str]) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from hermes_store.engines.sqlite.sidecar_database import Sidecar
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Sidecar, Transaction
 from hermes_store.errors import InvalidInput
 from hermes_store.records.marks import SavedSearch
 from hermes_store.records.safe_text import one_line, storable
@@ -41,7 +40,9 @@ class SavedSearches:
                 names = [each for each in names if each != clean]
                 names.insert(place, clean)
             tx.run(
-                "INSERT OR REPLACE INTO saved_searches(name, text, saved_at) VALUES (?, ?, ?)",
+                "INSERT INTO saved_searches(name, text, saved_at) VALUES (?, ?, ?) "
+                "ON CONFLICT(name) DO UPDATE "
+                "SET text = excluded.text, saved_at = excluded.saved_at",
                 (saved.name, saved.text, saved.saved_at),
             )
             _put_in_order(tx, names)
@@ -77,7 +78,8 @@ class SavedSearches:
             return
         with self._companion.write() as tx:
             tx.run(
-                "INSERT OR REPLACE INTO search_history(text, used_at) VALUES (?, ?)",
+                "INSERT INTO search_history(text, used_at) VALUES (?, ?) "
+                "ON CONFLICT(text) DO UPDATE SET used_at = excluded.used_at",
                 (query.strip(), time.time() if now is None else now),
             )
             tx.run(
@@ -94,7 +96,7 @@ class SavedSearches:
 
 def _in_order(tx: Transaction) -> tuple[SavedSearch, ...]:
     # A file of an earlier version has no order until something is written to it.
-    ordered = tx.one("SELECT 1 FROM sqlite_master WHERE name = 'saved_search_order'")
+    ordered = tx.columns("saved_search_order")
     join = "LEFT JOIN saved_search_order o ON o.name = s.name" if ordered else ""
     by = "o.place IS NULL, o.place, s.name" if ordered else "s.name"
     rows = tx.rows(f"SELECT s.name, s.text, s.saved_at FROM saved_searches s {join} ORDER BY {by}")

@@ -68,6 +68,8 @@ class Grouping(Enum):
     SOURCE = "source"
     MODEL = "model"
     WORKSPACE = "workspace"
+    HOST = "host"
+    """The machines that sent sessions to a server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,8 @@ class ListRow:
     ended_at: float | None = None
     end_reason: str | None = None
     """Why its newest session ended."""
+    host: str | None = None
+    """The machine that sent it to a server."""
 
     @property
     def foldable(self) -> bool:

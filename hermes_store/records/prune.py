@@ -6,6 +6,14 @@ from dataclasses import dataclass
 
 from hermes_store.records.trash import Remark
 
+KEPT = {
+    "pinned": "It is pinned.",
+    "archived": "It is archived.",
+    "unfinished": "It has not ended.",
+    "of unknown age": "Its time of activity is not a valid time, so its age is unknown.",
+}
+"""Why a conversation is kept, in few words and as a sentence; being in use is told apart."""
+
 
 @dataclass(frozen=True, slots=True)
 class PruneFilter:

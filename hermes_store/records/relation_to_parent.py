@@ -60,7 +60,11 @@ class Known:
 
 
 def rule(
-    child: str, parent: str, json_text: Callable[[str, str], str], known: Known | None = None
+    child: str,
+    parent: str,
+    json_text: Callable[[str, str], str],
+    known: Known | None = None,
+    same: str = "{0} IS {1}",
 ) -> str:
     """Return the SQL for how one row of `sessions` relates to the row of its parent.
 
@@ -69,7 +73,8 @@ def rule(
     no list would show them. Newer versions mark their sub-agents; the mark '__orphaned__' is a
     guess that hides real conversations, so it is ignored. Where sub-agents are not marked, a child
     that started before its parent ended is one. A continuation may have inherited the marker of a
-    reset from its parent. `json_text(column, key)` is the engine's SQL for reading text from JSON.
+    reset from its parent. `json_text(column, key)` is the engine's SQL for reading text
+    from JSON, `same` its SQL for comparing values that may be NULL.
     """
     known = known or Known()
     branched, delegated, reset = (
@@ -77,6 +82,7 @@ def rule(
         for each in (Edge.BRANCH, Edge.AGENT, Edge.RESET)
     )
     inherited = json_text(f"{parent}.model_config", MARKERS[Edge.RESET])
+    as_compressed = same.format(f"{parent}.end_reason", "'compression'")
     follows = f"{child}.started_at >= {parent}.ended_at"
     compressed = f"{parent}.end_reason = 'compression' AND {child}.source <> 'tool'"
     in_time = "" if known.agents_marked else f" AND {follows}"
@@ -92,8 +98,8 @@ def rule(
         f"WHEN {child}.parent_session_id IS NULL OR {parent}.id IS NULL THEN '' "
         f"WHEN {parent}.parent_session_id = {child}.id AND {child}.id <= {parent}.id THEN '' "
         f"WHEN {branched} IS NOT NULL THEN 'branch' "
-        f"WHEN {reset} IS NOT NULL AND NOT ({parent}.end_reason IS 'compression' "
-        f"AND {reset} IS {inherited}) THEN 'reset' {keyed}"
+        f"WHEN {reset} IS NOT NULL AND NOT ({as_compressed} "
+        f"AND {same.format(reset, inherited)}) THEN 'reset' {keyed}"
         f"WHEN {compressed}{in_time} THEN 'compression' "
         f"WHEN {follows} AND {parent}.end_reason = 'branched' THEN 'branch' ELSE 'agent' END"
     )

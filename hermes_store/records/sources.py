@@ -79,7 +79,7 @@ def all_spellings(names: Iterable[str]) -> list[str]:
 def of_source(column: str, name: str | None) -> tuple[str, tuple[str, ...]]:
     """Return the SQL condition that a column names a source, and its values; None means any."""
     if name is None:
-        return "1", ()
+        return "TRUE", ()
     names = spellings(name)
     # With one value, an index that begins with this column also gives the order.
     return f"{column} = ?" if len(names) == 1 else f"{column} IN (?, ?)", names

@@ -79,3 +79,24 @@ class ImportReport:
     def messages(self) -> int:
         """Number of messages written."""
         return sum(each.messages for each in self.sessions)
+
+
+@dataclass(frozen=True, slots=True)
+class PushReport:
+    """What was sent to a server."""
+
+    added: int
+    """Sessions that the server did not have."""
+    changed: int
+    messages: int
+    removed: int
+    """Messages that the file no longer has, such as those of a reply that was taken back."""
+
+
+@dataclass(frozen=True, slots=True)
+class PullReport:
+    """What was brought from a server into a file."""
+
+    sessions: int
+    added: int
+    messages: int

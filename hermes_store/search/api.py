@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.word_list import WordList
+from hermes_store.engines.base import Database, WordSource
 from hermes_store.records.search import Request, SearchResult
 from hermes_store.search import check_query, known_values, query_language
 from hermes_store.search.field_conditions import MarkSource
@@ -19,7 +18,7 @@ from hermes_store.search.sessiondb_search import search_messages
 class MessageSearch:
     """Searches messages; see docs/search.md for the query language."""
 
-    def __init__(self, database: Database, words: WordList, marks: MarkSource) -> None:
+    def __init__(self, database: Database, words: WordSource, marks: MarkSource) -> None:
         self._database = database
         self._words = words
         self._marks = marks

@@ -6,10 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import apsw
-
-CHECK_EVERY = 1_000
-"""SQLite instructions between two checks; about 0.1 ms."""
+from hermes_store.engines.base import Interrupted, Transaction
 
 
 class Stop:
@@ -30,15 +27,13 @@ class Stop:
         return self.stopped
 
     @contextmanager
-    def watching(self, con: apsw.Connection) -> Iterator[None]:
-        """Interrupt the statements of a connection inside the block when it is time.
+    def watching(self, tx: Transaction) -> Iterator[None]:
+        """Interrupt the statements of a transaction inside the block when it is time.
 
         The interruption is swallowed: what was found so far is the partial result.
         """
-        con.set_progress_handler(self, CHECK_EVERY, id=self)
-        try:
-            yield
-        except apsw.InterruptError:
-            self.stopped = True
-        finally:
-            con.set_progress_handler(None, id=self)
+        with tx.interruptible(self):
+            try:
+                yield
+            except Interrupted:
+                self.stopped = True

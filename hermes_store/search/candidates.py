@@ -7,49 +7,37 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from heapq import merge
 from typing import Any
 
 from hermes_store.engines.sqlite.fulltext import TRIGRAM, WORDS, indexed_text
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.sqlite.transaction import SqliteTransaction
 from hermes_store.records import stored_values
 from hermes_store.records.search import Looked, Strength
+from hermes_store.search import walk_messages
 from hermes_store.search.field_conditions import Condition
 from hermes_store.search.index_lookups import Lookup
+from hermes_store.search.matcher import Found
 from hermes_store.search.plan import Step
 
-FIRST_READ = 500
 LONGEST_READ = 16_000
-"""Messages to read in one statement: few at first, so that the newest matches come at once."""
+"""The most messages to read in one statement."""
 LONGEST_SPLIT = 2_000
 """The same if their words must be split."""
-MAX_ID = 2**62
-FEW_SESSIONS = 50
-FEW_MESSAGES = 2_000
 SPLIT = "split_words"
 """A temporary index of the messages that no index holds, a few at a time."""
 
 _SESSION = "CROSS JOIN sessions s ON s.id = m.session_id"
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A match."""
-
-    message_id: int
-    session_id: str
-    strength: Strength
-
-
 class Rows:
     """The messages of a database that meet conditions, in one direction of ids."""
 
     def __init__(
-        self, tx: Transaction, conditions: Sequence[Condition], *, oldest_first: bool
+        self, tx: SqliteTransaction, conditions: Sequence[Condition], *, oldest_first: bool
     ) -> None:
         self._tx = tx
-        self._conditions = [each for each in conditions if each.sql != "1"]
+        self._conditions = [each for each in conditions if each.sql != "TRUE"]
         self._oldest_first = oldest_first
         self._direction = "ASC" if oldest_first else "DESC"
 
@@ -60,7 +48,7 @@ class Rows:
 
     def _where(self, *more: Condition, words: str = WORDS) -> tuple[str, list[Any]]:
         chosen = [*more, *self._conditions]
-        sql = " AND ".join(each.sql for each in chosen if each.sql != "1") or "1"
+        sql = " AND ".join(each.sql for each in chosen if each.sql != "TRUE") or "TRUE"
         values = [value for each in chosen for value in each.values]
         return sql.replace("{words}", words), values
 
@@ -141,31 +129,12 @@ class Rows:
             yield from self._read_some(step, sorted(chosen, reverse=not self._oldest_first))
             return
         low, high = max(low, step.low), high if step.high is None else min(high, step.high)
-        first, last = self._next(">=", low), self._next("<=", high)
-        if first is None or last is None:
-            return
-        size = FIRST_READ
-        at: int | None = first if self._oldest_first else last
-        while at is not None and first <= at <= last:
-            begin, end = (at, at + size - 1) if self._oldest_first else (at - size + 1, at)
-            yield from self._read_between(step, max(begin, first), min(end, last))
-            at = self._next(">", end) if self._oldest_first else self._next("<", begin)
-            done = min(end, last) - first if self._oldest_first else last - max(begin, first)
-            read_to = min(end, last) if self._oldest_first else max(begin, first)
-            yield Looked(self._moment(read_to), (done + 1) / (last - first + 1))
-            size = min(2 * size, LONGEST_READ if step.words is None else LONGEST_SPLIT)
-
-    def _next(self, sign: str, message_id: int) -> int | None:
-        """Return the id nearest to another in one direction; ids may have large gaps."""
-        edge = "MIN" if ">" in sign else "MAX"
-        found = self._tx.value(f"SELECT {edge}(id) FROM messages WHERE id {sign} ?", (message_id,))
-        return None if found is None else int(found)
-
-    def _moment(self, message_id: int) -> float | None:
-        found = self._tx.value(
-            "SELECT timestamp FROM messages WHERE id >= ? ORDER BY id LIMIT 1", (message_id,)
-        )
-        return stored_values.optional_moment(found)
+        longest = LONGEST_READ if step.words is None else LONGEST_SPLIT
+        for begin, end, looked in walk_messages.steps(
+            self._tx, low, high, oldest_first=self._oldest_first, longest=longest
+        ):
+            yield from self._read_between(step, begin, end)
+            yield looked
 
     def _read_some(self, step: Step, ids: Sequence[int]) -> Iterator[Found]:
         size = LONGEST_SPLIT
@@ -206,32 +175,3 @@ class Rows:
             values,
         )
         return added > 0
-
-    # -- few sessions ----------------------------------------------------------------------
-
-    def of_few_sessions(self) -> list[int] | None:
-        """Return the messages of the sessions that meet the conditions; None if there are many.
-
-        Reading a handful of sessions beats walking all matches of a common word.
-        """
-        chosen = [each for each in self._conditions if each.session]
-        if not chosen:
-            return None
-        where = " AND ".join(each.sql for each in chosen)
-        values = [value for each in chosen for value in each.values]
-        sessions = list(
-            self._tx.rows(
-                f"SELECT s.id, s.message_count FROM sessions s WHERE {where} "
-                f"LIMIT {FEW_SESSIONS + 1}",
-                values,
-            )
-        )
-        if (
-            len(sessions) > FEW_SESSIONS
-            or sum(max(0, stored_values.count(n)) for _, n in sessions) > FEW_MESSAGES
-        ):
-            return None
-        listed = "SELECT id FROM messages WHERE session_id = ?"
-        return [
-            row[0] for session_id, _ in sessions for row in self._tx.rows(listed, (session_id,))
-        ]

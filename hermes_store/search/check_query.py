@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.records.search import Severity
 from hermes_store.records.sources import KNOWN, known_name, of_source
 from hermes_store.search import field_conditions, known_values
@@ -65,7 +65,7 @@ def unknown_source(tx: Transaction, typed: str) -> str | None:
     if known_values.has_session(tx, *of_source("s.source", name)):
         return None
     # As the field source: takes it, the beginning of a name is enough.
-    if known_values.has_session(tx, *field_conditions.starting(typed)):
+    if known_values.has_session(tx, *field_conditions.starting(tx.caps.dialect, typed)):
         return None
     here = known_values.sources(tx)
     near = difflib.get_close_matches(typed.lower(), [*here, *KNOWN], n=1)

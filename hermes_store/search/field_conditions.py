@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Dialect, Transaction
 from hermes_store.records.search import Diagnostic, Severity
 from hermes_store.records.sources import (
     KNOWN,
@@ -65,7 +65,7 @@ MAX_PATTERN = 5_000
 """Characters; SQLite refuses patterns of more than 50,000 bytes."""
 
 
-def in_title(text: str) -> Condition:
+def in_title(dialect: Dialect, text: str) -> Condition:
     """Return the condition that a title contains a text, ignoring case.
 
     LIKE ignores case only for ASCII letters; for others, the usual ways to write titles are tried.
@@ -74,7 +74,7 @@ def in_title(text: str) -> Condition:
     if not text.isascii():
         spelled += [text.lower(), text.upper(), text.capitalize(), text.title()]
     patterns = tuple(dict.fromkeys(map(like, spelled)))
-    tests = " OR ".join(["s.title LIKE ? ESCAPE '\\'"] * len(patterns))
+    tests = " OR ".join([dialect.like("s.title")] * len(patterns))
     return Condition(f"({tests})", patterns)
 
 
@@ -115,6 +115,11 @@ class _Asked:
     def value(self) -> str:
         return self.field.value
 
+    @property
+    def dialect(self) -> Dialect:
+        """The SQL in which engines differ."""
+        return self.tx.caps.dialect
+
     def may_become(self, known: Iterable[str]) -> bool:
         """Return whether the value is still being typed and one of these begins with it."""
         start = self.value.lower()
@@ -132,7 +137,7 @@ class _Asked:
 
 def _nothing(remark: str) -> Condition:
     """Return a condition that nothing meets."""
-    return Condition("0", remark=remark)
+    return Condition("FALSE", remark=remark)
 
 
 def _of_sessions(session_ids: Sequence[str]) -> Condition:
@@ -142,11 +147,11 @@ def _of_sessions(session_ids: Sequence[str]) -> Condition:
 # -- fields of sessions ------------------------------------------------------------------------
 
 
-def starting(value: str) -> tuple[str, tuple[Any, ...]]:
+def starting(dialect: Dialect, value: str) -> tuple[str, tuple[Any, ...]]:
     """Return the condition that a source, or what it is called on screen, begins with a text."""
     names = all_spellings(labelled(value))
     return (
-        f"(s.source LIKE ? ESCAPE '\\' OR s.source IN {_LISTED})",
+        f"({dialect.like('s.source')} OR s.source IN {_LISTED})",
         (like(value)[1:], json.dumps(names)),
     )
 
@@ -156,7 +161,7 @@ def _source(asked: _Asked) -> Condition:
     if name in KNOWN:
         wanted = Condition(*of_source("s.source", name))
     else:
-        wanted = Condition(*starting(asked.value))
+        wanted = Condition(*starting(asked.dialect, asked.value))
     if known_values.has_session(asked.tx, wanted.sql, wanted.values):
         return wanted
     called = (
@@ -169,7 +174,7 @@ def _source(asked: _Asked) -> Condition:
 
 
 def _model(asked: _Asked) -> Condition:
-    wanted = Condition("s.model LIKE ? ESCAPE '\\'", (like(asked.value),))
+    wanted = Condition(asked.dialect.like("s.model"), (like(asked.value),))
     if known_values.has_session(asked.tx, wanted.sql, wanted.values):
         return wanted
     known = listed("Known models", known_values.models(asked.tx))
@@ -177,7 +182,7 @@ def _model(asked: _Asked) -> Condition:
 
 
 def _title(asked: _Asked) -> Condition:
-    return in_title(asked.value)
+    return in_title(asked.dialect, asked.value)
 
 
 def _id(asked: _Asked) -> Condition:
@@ -195,11 +200,21 @@ def _workspace(asked: _Asked) -> Condition:
 
 def _branch(asked: _Asked) -> Condition:
     if asked.tx.caps.has_session("git_branch"):
-        wanted = Condition("s.git_branch LIKE ? ESCAPE '\\'", (like(asked.value),))
+        wanted = Condition(asked.dialect.like("s.git_branch"), (like(asked.value),))
         if known_values.has_session(asked.tx, wanted.sql, wanted.values):
             return wanted
     known = listed("Known branches", (n for n, _ in workspaces.branches(asked.tx).most_common()))
     return _nothing(f"No conversation was on a branch {quoted(asked.value)}.{known}")
+
+
+def _host(asked: _Asked) -> Condition:
+    if not asked.tx.caps.has_session("host"):
+        return _nothing("Only sessions on a server have a host; this is a file.")
+    wanted = Condition(asked.dialect.like("s.host"), (like(asked.value),))
+    if known_values.has_session(asked.tx, wanted.sql, wanted.values):
+        return wanted
+    known = listed("Known hosts", known_values.hosts(asked.tx))
+    return _nothing(f"No conversation came from the host {quoted(asked.value)}.{known}")
 
 
 def _tag(asked: _Asked) -> Condition:
@@ -242,7 +257,7 @@ def _marked(asked: _Asked, flag: str) -> Condition:
         wanted = _of_sessions(asked.marks.sessions_with(asked.tx, flag))
     else:
         known = asked.tx.caps.has_session(flag)
-        wanted = Condition(f"COALESCE(s.{flag}, 0) = 1" if known else "0")
+        wanted = Condition(f"COALESCE(s.{flag}, 0) = 1" if known else "FALSE")
     if known_values.has_session(asked.tx, wanted.sql, wanted.values):
         return wanted
     return _nothing(f"No conversation is {flag}.")
@@ -272,7 +287,7 @@ def _role(asked: _Asked) -> Condition:
 def _tool(asked: _Asked) -> Condition:
     start = like(asked.value)[1:]
     wanted = Condition(
-        "(m.tool_name LIKE ? ESCAPE '\\' OR m.tool_calls LIKE ? ESCAPE '\\')",
+        f"({asked.dialect.like('m.tool_name')} OR {asked.dialect.like('m.tool_calls')})",
         (start, f'%"name": "{start}'),
         session=False,
     )
@@ -335,4 +350,5 @@ _COMPILERS: dict[str, Callable[[_Asked], Condition]] = {
     "tag": _tag,
     "workspace": _workspace,
     "branch": _branch,
+    "host": _host,
 }

@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.records import stored_values
 from hermes_store.records.search import Cursor, Group, Hit, Strength
-from hermes_store.search.candidates import Found
 from hermes_store.search.hits import hits_of
+from hermes_store.search.matcher import Found
 from hermes_store.search.snippets import Highlighter
 from hermes_store.sessions import lineage
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.records import stored_values, tool_calls
 from hermes_store.records.message_content import MARKER, decode, readable
 from hermes_store.records.search import Hit
-from hermes_store.search.candidates import Found
+from hermes_store.search.matcher import Found
 from hermes_store.search.snippets import Highlighter, excerpt
 
 MOST_JSON = 200_000
@@ -35,10 +35,13 @@ class Detail:
 
 def details(tx: Transaction, ids: Sequence[int]) -> dict[int, Detail]:
     """Return messages by id; missing ones are left out."""
+    if not ids:
+        return {}
     rows = tx.rows(
         "SELECT m.id, m.session_id, m.role, m.timestamp, m.tool_name, s.source, s.model, "
         "s.started_at, m.content, m.tool_calls FROM json_each(?) wanted "
-        "CROSS JOIN messages m ON m.id = wanted.value CROSS JOIN sessions s ON s.id = m.session_id",
+        "CROSS JOIN messages m ON m.id = CAST(wanted.value AS BIGINT) "
+        "CROSS JOIN sessions s ON s.id = m.session_id",
         (json.dumps(list(ids)),),
     )
     text, moment = stored_values.text, stored_values.moment

@@ -10,7 +10,7 @@ from functools import cached_property
 from hermes_store.engines.base import FullText
 from hermes_store.engines.sqlite.fulltext import TRIGRAM
 from hermes_store.engines.sqlite.tokenizer import Tokenize
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.sqlite.transaction import SqliteTransaction
 from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.records.search import Strength
 from hermes_store.search.match_tests import banned, phrase, quote, searched
@@ -55,7 +55,7 @@ class Lookups:
 
     def __init__(
         self,
-        tx: Transaction,
+        tx: SqliteTransaction,
         tokenize: Tokenize,
         leaf: Callable[[Text], Leaf],
         words: WordList | None,

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.records.safe_text import clean, shorten
 from hermes_store.records.stored_values import text
 from hermes_store.records.workspace import short_name
@@ -27,6 +27,7 @@ RECENT_TOOLS = 300
 """Messages whose tools are read; they are stored behind the text, so that takes longer."""
 
 _SOURCES = "SELECT source AS value FROM sessions"
+_HOSTS = "SELECT host AS value FROM sessions WHERE host IS NOT NULL"
 _MODELS = f"SELECT model AS value FROM sessions ORDER BY started_at DESC LIMIT {RECENT_SESSIONS}"
 _LAST_FIELD = re.compile(r"(?:^|(?<=\s))-?(\w+):([^\s\"]+)$")
 _CALLED = re.compile(r'"name": "([^"\\]{1,80})"')
@@ -66,14 +67,19 @@ def roles(tx: Transaction) -> list[str]:
     return _most_frequent(tx, f"SELECT role AS value FROM messages {newest}")
 
 
+def hosts(tx: Transaction) -> list[str]:
+    """Return the machines that sent sessions to a server, the most frequent first."""
+    return _most_frequent(tx, _HOSTS) if tx.caps.has_session("host") else []
+
+
 def _most_frequent(tx: Transaction, origin: str) -> list[str]:
     return [*_counted(tx, origin, NAMED + 2)]
 
 
 def _counted(tx: Transaction, origin: str, limit: int = OFFERED) -> dict[str, int]:
     rows = tx.rows(
-        f"SELECT value, COUNT(*) FROM ({origin}) GROUP BY value ORDER BY COUNT(*) DESC, value "
-        f"LIMIT {limit}"
+        f"SELECT value, COUNT(*) FROM ({origin}) found GROUP BY value "
+        f"ORDER BY COUNT(*) DESC, value LIMIT {limit}"
     )
     return {name: number for value, number in rows if (name := text(value))}
 
@@ -91,6 +97,7 @@ _COUNTED: dict[str, Callable[[Transaction], dict[str, int]]] = {
     "workspace": _workspaces,
     "branch": lambda tx: dict(workspaces.branches(tx).most_common(OFFERED)),
     "tool": lambda tx: dict.fromkeys(recent_tools(tx), 0),
+    "host": lambda tx: _counted(tx, _HOSTS) if tx.caps.has_session("host") else {},
 }
 
 
@@ -120,7 +127,7 @@ def is_recent_tool(tx: Transaction, sql: str, values: Sequence[Any]) -> bool:
 def recent_tools(tx: Transaction) -> list[str]:
     """Return the tools in the newest messages, the most frequent first."""
     found: Counter[str] = Counter()
-    for name, calls in tx.rows(f"SELECT tool_name, tool_calls FROM {_NEWEST}"):
+    for name, calls in tx.rows(f"SELECT tool_name, tool_calls FROM {_NEWEST} m"):
         found.update([*_CALLED.findall(text(calls)), text(name)])
     del found[""]
     return sorted(found, key=lambda name: (-found[name], name))[: NAMED + 1]

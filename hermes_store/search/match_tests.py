@@ -11,7 +11,7 @@ from hermes_store.search.literal_sql import contains, has_words
 from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text
 from hermes_store.search.query_words import Kind, Leaf
 
-ALL = Condition("1", session=False)
+ALL = Condition("TRUE", session=False)
 
 
 class Tests:
@@ -51,10 +51,10 @@ class Tests:
             case Not():
                 # As in FTS5, "NOT java" keeps JavaScript: only whole words are excluded.
                 part = self.match(node.part, Strength.ROW, thoroughly=True)
-                return replace(part, sql=f"NOT COALESCE({part.sql}, 0)")
+                return replace(part, sql=f"NOT COALESCE({part.sql}, FALSE)")
             case Field():
                 condition = self._condition_of(node)
-                return replace(condition, sql=f"COALESCE({condition.sql}, 0)", session=False)
+                return replace(condition, sql=f"COALESCE({condition.sql}, FALSE)", session=False)
 
     def left_by_lookup(self, node: Node, strength: Strength) -> Condition:
         """Return what a look-up of words leaves to be tested."""

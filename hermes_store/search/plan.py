@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from hermes_store.engines.base import FullText
 from hermes_store.engines.sqlite.tokenizer import Tokenize
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.sqlite.transaction import SqliteTransaction
 from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.engines.sqlite.words_of_index import long_output
 from hermes_store.records.search import Strength
@@ -58,7 +58,7 @@ class Planner:
 
     def __init__(
         self,
-        tx: Transaction,
+        tx: SqliteTransaction,
         root: Node | None,
         tokenize: Tokenize,
         words: WordList | None,

@@ -31,6 +31,7 @@ FIELDS = {
     "tag": "one of your tags",
     "workspace": "part of the path of the repository or folder",
     "branch": "part of the name of the git branch",
+    "host": "the machine that sent it to a server",
     "sort": "sort:newest, sort:oldest or sort:relevance",
 }
 SORTS = ("newest", "oldest", "relevance")

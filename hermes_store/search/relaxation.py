@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Protocol
 
 from hermes_store.engines.sqlite.tokenizer import CJK, Tokenize
 from hermes_store.records.safe_text import shorten
 from hermes_store.records.search import Relaxation, Span
+from hermes_store.search.matcher import Vocabulary
 from hermes_store.search.query_language import FIELDS
 from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text
 from hermes_store.search.snippets import wanted_texts
@@ -39,13 +39,6 @@ Frequency = Callable[[str], int]
 """Returns how many messages have a word, perhaps only up to a limit."""
 Corrections = dict[Text, str]
 """What is shown for each misspelled word, in words."""
-
-
-class Vocabulary(Protocol):
-    """Supplies the words that messages have."""
-
-    def sharing_letters(self, word: str, limit: int) -> list[str]:
-        """Return words of similar length that share three consecutive letters with a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,11 +286,6 @@ def _name(part: Node, typed: dict[Span, str]) -> str:
 
 def _part_frequency(part: Node, frequency: Frequency) -> int:
     return max((frequency(text.value) for text in wanted_texts(part)), default=0)
-
-
-def expression(word: str) -> str:
-    """Return the FTS5 expression for counting a word."""
-    return '"' + word.replace("\0", " ").replace('"', '""') + '"'
 
 
 _FIELD_START = re.compile(r"(?:^|(?<=\s))-?([a-z]{2,})$")

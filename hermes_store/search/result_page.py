@@ -5,16 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
-import apsw
-
-from hermes_store.engines.base import FullText
-from hermes_store.engines.sqlite.fulltext import WORDS
-from hermes_store.engines.sqlite.tokenizer import tokenizer
-from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.engines.sqlite.word_list import WordList
-from hermes_store.engines.sqlite.words_of_index import WordsOfIndex
+from hermes_store.engines.base import Interrupted, Transaction, WordSource
 from hermes_store.records.listing import page_bounds
 from hermes_store.records.search import (
     Count,
@@ -30,10 +24,10 @@ from hermes_store.records.search import (
 )
 from hermes_store.search import known_values, query_language, ranking, relaxation
 from hermes_store.search.cancellation import Stop
-from hermes_store.search.candidates import Found
 from hermes_store.search.field_conditions import Condition, MarkSource
 from hermes_store.search.grouping import Groups
 from hermes_store.search.hits import hits_of
+from hermes_store.search.matcher import Found
 from hermes_store.search.query_tree import Node, Query, narrowed
 from hermes_store.search.run_plan import Search
 from hermes_store.search.snippets import wanted_texts
@@ -51,7 +45,7 @@ TELL_EVERY = 0.1
 def search(
     tx: Transaction,
     request: Request,
-    words: WordList | None = None,
+    words: WordSource | None = None,
     marks: MarkSource | None = None,
 ) -> SearchResult:
     """Run a search. Never raises for anything in the text."""
@@ -62,7 +56,7 @@ def search(
 def stream(
     tx: Transaction,
     request: Request,
-    words: WordList | None = None,
+    words: WordSource | None = None,
     marks: MarkSource | None = None,
 ) -> Iterator[SearchResult]:
     """Run a search and yield growing results: whole words at once, the complete page last."""
@@ -90,7 +84,7 @@ class _Runner:
         self,
         tx: Transaction,
         request: Request,
-        words: WordList | None,
+        words: WordSource | None,
         marks: MarkSource | None,
     ) -> None:
         limit, offset = page_bounds(request.limit, request.offset)
@@ -161,7 +155,7 @@ class _Runner:
 
     def _titled(self, running: Search) -> tuple[str, ...]:
         wanted = self._request.offset + self._request.limit
-        return with_matching_title(self._tx, running.root, running.rows.conditions, wanted)
+        return with_matching_title(self._tx, running.root, running.matcher.conditions, wanted)
 
     # -- a page ----------------------------------------------------------------------------
 
@@ -194,7 +188,7 @@ class _Runner:
                     told = time.monotonic()
             else:
                 walk.done = not self._stop.stopped and not self._is_cut(walk)
-        except apsw.InterruptError:
+        except Interrupted:
             # While matches are looked for, all statements are stopped, those about them too.
             self._stop.stopped = True
         finally:
@@ -295,30 +289,16 @@ class _Runner:
 
     def _relaxed(self, root: Node) -> SearchResult | None:
         """Return the first wider form of a tree that finds something, in whole words."""
-        tokenize = tokenizer(self._tx.connection)
-        is_listed = self._words is not None and self._words.covered(self._tx) > 0
-        listed = self._words if is_listed else WordsOfIndex(self._tx)
-        with self._stop.watching(self._tx.connection):
-            for wider in relaxation.ladder(root, tokenize, listed, self._frequency):
+        matcher = self._search(root).matcher
+        frequency = partial(matcher.frequency, up_to=RARE)
+        with self._stop.watching(self._tx):
+            for wider in relaxation.ladder(root, self._tx.split, matcher.vocabulary(), frequency):
                 *_, result = self._page(wider.root, (wider.step,), weakest=Strength.WHOLE)
                 if result.hits or result.groups:
                     return result
                 if self._stop():
                     break
         return None
-
-    def _frequency(self, word: str) -> int:
-        """Return how many messages have a word, up to a limit."""
-        if self._tx.caps.words is FullText.NONE:
-            return 0
-        try:
-            counted = self._tx.value(
-                f"SELECT COUNT(*) FROM (SELECT 1 FROM {WORDS} WHERE {WORDS} MATCH ? LIMIT {RARE})",
-                (relaxation.expression(word),),
-            )
-        except apsw.SQLError:
-            return 0  # the word has nothing that can be indexed
-        return int(counted)
 
 
 def _scope(tx: Transaction, request: Request) -> list[Condition]:

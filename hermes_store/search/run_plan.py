@@ -9,26 +9,43 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import count
 
-import apsw
-
-from hermes_store.engines.sqlite.fulltext import TRIGRAM, WORDS
-from hermes_store.engines.sqlite.message_states import findable
-from hermes_store.engines.sqlite.tokenizer import Tokenize, tokenizer
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction, WordSource
+from hermes_store.engines.message_states import findable
+from hermes_store.engines.sqlite.transaction import SqliteTransaction
 from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.records.search import Cursor, Diagnostic, Looked, Strength
 from hermes_store.records.stored_values import moment
 from hermes_store.search import field_conditions
 from hermes_store.search.cancellation import Stop
-from hermes_store.search.candidates import MAX_ID, Found, Rows
 from hermes_store.search.field_conditions import Condition, FieldProblem, MarkSource, Unfinished
-from hermes_store.search.plan import Planner, Step
+from hermes_store.search.in_sqlite import SqliteMatcher
+from hermes_store.search.matcher import MAX_ID, Found, Matcher, Part
 from hermes_store.search.query_tree import And, Field, Node, Not, Or
 from hermes_store.search.snippets import Highlighter, wanted_texts
 from hermes_store.sessions import late_messages
 from hermes_store.sessions.late_messages import Late
 
 Produce = Callable[[int, int], Iterator[Found | Looked]]
+
+
+def matcher(
+    tx: Transaction,
+    root: Node | None,
+    conditions: Sequence[Condition],
+    condition_of: Callable[[Field], Condition],
+    words: WordSource | None,
+    *,
+    oldest_first: bool,
+) -> Matcher:
+    """Return what finds the matches of a tree in the engine of a transaction."""
+    if isinstance(tx, SqliteTransaction):
+        assert words is None or isinstance(words, WordList)
+        return SqliteMatcher(tx, root, conditions, condition_of, words, oldest_first=oldest_first)
+    from hermes_store.engines.postgres.transaction import PostgresTransaction
+    from hermes_store.search.on_postgres.matcher import PostgresMatcher
+
+    assert isinstance(tx, PostgresTransaction)
+    return PostgresMatcher(tx, root, conditions, condition_of, oldest_first=oldest_first)
 
 
 class Search:
@@ -39,7 +56,7 @@ class Search:
         tx: Transaction,
         root: Node | None,
         *,
-        words: WordList | None = None,
+        words: WordSource | None = None,
         marks: MarkSource | None = None,
         extra: Sequence[Condition] = (),
         only: Sequence[int] | None = None,
@@ -64,24 +81,15 @@ class Search:
         """The step of the last match, and the match."""
         self._conditions: dict[Field, Condition] = {}
         conditions, self.root = self._hoist(self._understood(root))
-        self.rows = Rows(
-            tx,
-            [Condition(findable(tx.caps), session=False), *extra, *conditions],
-            oldest_first=oldest_first,
-        )
-        self.planner = Planner(
+        self.matcher = matcher(
             tx,
             self.root,
-            self._tokenize,
-            words,
+            [Condition(findable(tx.caps), session=False), *extra, *conditions],
             self._conditions.__getitem__,
+            words,
             oldest_first=oldest_first,
         )
-        self.highlighter = Highlighter(self.planner.leaf(text) for text in wanted_texts(self.root))
-
-    @cached_property
-    def _tokenize(self) -> Tokenize:
-        return tokenizer(self._tx.connection)
+        self.highlighter = Highlighter(self.matcher.leaf(text) for text in wanted_texts(self.root))
 
     # -- conditions ------------------------------------------------------------------------
 
@@ -115,7 +123,7 @@ class Search:
                 return [self._conditions[root]], None
             case Not(part=Field() as field):
                 condition = self._conditions[field]
-                return [replace(condition, sql=f"NOT COALESCE({condition.sql}, 0)")], None
+                return [replace(condition, sql=f"NOT COALESCE({condition.sql}, FALSE)")], None
             case And():
                 conditions: list[Condition] = []
                 rest: list[Node] = []
@@ -149,8 +157,8 @@ class Search:
         seen: set[int] = set()
         strength = None
         places: set[int] = set()
-        with self.stop.watching(self._tx.connection):
-            for place, step in enumerate(self.planner.steps(self._only)):
+        with self.stop.watching(self._tx):
+            for place, step in enumerate(self.matcher.parts(self._only)):
                 if step.strength > weakest:
                     break
                 if strength is not None and step.strength is not strength:
@@ -174,21 +182,24 @@ class Search:
                     return
             self.complete = not self.stop.stopped
 
-    def _run(self, step: Step, after: Cursor | None) -> Iterator[Found | Looked]:
-        if step.lookup is None:
-            return self._in_time(lambda low, high: self.rows.read(step, low, high), after)
-        return self._in_time(lambda low, high: self.rows.look_up(step, low, high), after)
+    def _run(self, part: Part, after: Cursor | None) -> Iterator[Found | Looked]:
+        late = late_messages.ranges(self._tx)
+        timed = self.matcher.in_time(part, late, after) if late else None
+        if timed is not None:
+            return timed
+        return self._in_time(lambda low, high: self.matcher.run(part, low, high), after, late)
 
     @cached_property
     def _only(self) -> Sequence[int] | None:
         """The only messages to look at, if they are known to be few."""
-        return self.rows.of_few_sessions() if self._given is None else self._given
+        return self.matcher.of_few_sessions() if self._given is None else self._given
 
     # -- order of time ---------------------------------------------------------------------
 
-    def _in_time(self, produce: Produce, after: Cursor | None) -> Iterator[Found | Looked]:
+    def _in_time(
+        self, produce: Produce, after: Cursor | None, late: Sequence[Late]
+    ) -> Iterator[Found | Looked]:
         """Yield matches by their time, which is the order of their ids but for late messages."""
-        late = late_messages.ranges(self._tx)
         low, high = 0, MAX_ID
         if after is not None:
             low, high = (
@@ -246,31 +257,24 @@ class Search:
 
     # -- counts ----------------------------------------------------------------------------
 
-    @property
-    def connection(self) -> apsw.Connection:
-        """The connection of the snapshot, for functions that FTS5 calls."""
-        return self._tx.connection
-
-    def single_lookup(self) -> tuple[str, str, Condition] | None:
-        """Return index, expression and test if one look-up finds the strongest matches."""
-        step = None if self._only is not None else next(self.planner.steps(), None)
-        if step is None or step.lookup is None:
-            return None
-        if step.lookup.words and not step.lookup.trigram:
-            return WORDS, step.lookup.words, step.test
-        if step.lookup.trigram and not step.lookup.words:
-            return TRIGRAM, step.lookup.trigram, step.test
-        return None
+    def best(self, number: int, *, weighted: bool) -> Sequence[Found]:
+        """Return the most relevant of the newest matches that an index can rank."""
+        ranked: Sequence[Found] = ()
+        if self._only is None:
+            with self.stop.watching(self._tx):
+                ranked = self.matcher.best(number, weighted=weighted)
+        return ranked
 
     def count(self, up_to: int) -> tuple[int, bool] | None:
         """Count matches without reading them, and tell whether all are counted.
 
         None if only reading can tell.
         """
-        lookups, complete = self.planner.countable() if self._only is None else ([], False)
-        if not lookups:
-            return None
         counted = None
-        with self.stop.watching(self._tx.connection):
-            counted = self.rows.count(lookups, up_to)
-        return None if counted is None else (min(counted, up_to), complete and counted <= up_to)
+        if self._only is None:
+            with self.stop.watching(self._tx):
+                counted = self.matcher.count(up_to)
+        if counted is None:
+            return None
+        number, complete = counted
+        return min(number, up_to), complete and number <= up_to

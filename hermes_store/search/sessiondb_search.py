@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from hermes_store.engines.sqlite.message_states import readable
-from hermes_store.engines.sqlite.tokenizer import Tokenize, tokenizer
-from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.engines.sqlite.word_list import WordList
+from hermes_store.engines.base import Transaction, WordSource
+from hermes_store.engines.message_states import readable
+from hermes_store.engines.sqlite.tokenizer import Tokenize
 from hermes_store.records import message_content as contents
 from hermes_store.records.listing import page_bounds
 from hermes_store.records.search import Hit, Severity
@@ -40,7 +39,7 @@ def search_messages(
     tx: Transaction,
     query: str,
     *,
-    words: WordList | None = None,
+    words: WordSource | None = None,
     marks: MarkSource | None = None,
     source_filter: Sequence[str] | None = None,
     exclude_sources: Sequence[str] | None = None,
@@ -57,7 +56,7 @@ def search_messages(
         extra.append(_within("s.source", "NOT IN", all_spellings(exclude_sources)))
     if role_filter:
         extra.append(_within("m.role", "IN", role_filter))
-    for root in _readings(query, tokenizer(tx.connection)):
+    for root in _readings(query, tx.split):
         stop = Stop(seconds=SCAN_SECONDS)
         search = Search(tx, root, words=words, marks=marks, extra=extra, stop=stop)
         if any(each.severity is Severity.PROBLEM for each in search.diagnostics):
@@ -117,7 +116,7 @@ def _contexts(tx: Transaction, hits: Sequence[Hit]) -> dict[int, list[dict[str, 
         for row in tx.rows(
             f"SELECT {beside.format('<', 'DESC', 'DESC')}, h.id, "
             f"{beside.format('>', 'ASC', 'ASC')} FROM json_each(?) wanted "
-            "CROSS JOIN messages h ON h.id = wanted.value",
+            "CROSS JOIN messages h ON h.id = CAST(wanted.value AS BIGINT)",
             (json.dumps([hit.message_id for hit in hits]),),
         )
     }
@@ -129,7 +128,7 @@ def _contexts(tx: Transaction, hits: Sequence[Hit]) -> dict[int, list[dict[str, 
         }
         for message_id, role, stored in tx.rows(
             "SELECT m.id, m.role, m.content FROM json_each(?) wanted "
-            "CROSS JOIN messages m ON m.id = wanted.value",
+            "CROSS JOIN messages m ON m.id = CAST(wanted.value AS BIGINT)",
             (json.dumps(sorted(wanted)),),
         )
     }

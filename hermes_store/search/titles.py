@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from hermes_store.engines.sqlite.message_states import findable
+from hermes_store.engines.base import Dialect, Transaction
+from hermes_store.engines.message_states import findable
 from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS
-from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.search.field_conditions import MAX_PATTERN, Condition, in_title
 from hermes_store.search.query_tree import And, Node, Not, Or, Text
 from hermes_store.search.snippets import wanted_texts
@@ -40,7 +40,7 @@ def with_matching_title(
 
     `root` is the query tree without the fields that all matches meet; those are the `conditions`.
     """
-    wanted = of_title(root) if wanted_texts(root) else None
+    wanted = of_title(tx.caps.dialect, root) if wanted_texts(root) else None
     if wanted is None or not tx.caps.has_session("title"):
         return ()
     tests = [_with_title(tx, wanted), *(each for each in conditions if each.session)]
@@ -72,15 +72,16 @@ def _first(tx: Transaction, tests: Sequence[Condition], limit: int) -> tuple[str
 
 def _with_title(tx: Transaction, wanted: Condition) -> Condition:
     """Return the condition that the title of a session matches; if few do, it lists them."""
+    number = tx.caps.dialect.row_number("s")
     # The title index is small; a session row, which includes the prompt, is not.
     rows = tx.rows(
-        f"SELECT s.rowid FROM sessions s WHERE s.title IS NOT NULL AND {wanted.sql} LIMIT ?",
+        f"SELECT {number} FROM sessions s WHERE s.title IS NOT NULL AND {wanted.sql} LIMIT ?",
         (*wanted.values, FEW_TITLES + 1),
     )
     few = [row[0] for row in rows]
     if len(few) > FEW_TITLES:
         return replace(wanted, sql=f"s.title IS NOT NULL AND {wanted.sql}")
-    return Condition(f"s.rowid IN {_LISTED}", (json.dumps(few),))
+    return Condition(f"{number} IN {_LISTED}", (json.dumps(few),))
 
 
 def _said(tx: Transaction, conditions: Sequence[Condition]) -> Condition:
@@ -104,16 +105,16 @@ def _said(tx: Transaction, conditions: Sequence[Condition]) -> Condition:
     )
 
 
-def of_title(node: Node | None) -> Condition | None:
+def of_title(dialect: Dialect, node: Node | None) -> Condition | None:
     """Return a tree as a condition on titles, None if it cannot be one."""
     match node:
         case Text():
-            return in_title(_plain(node)) if len(node.value) <= MAX_PATTERN else None
+            return in_title(dialect, _plain(node)) if len(node.value) <= MAX_PATTERN else None
         case Not():
-            part = of_title(node.part)
+            part = of_title(dialect, node.part)
             return replace(part, sql=f"NOT {part.sql}") if part is not None else None
         case And() | Or():
-            parts = [of_title(each) for each in node.parts]
+            parts = [of_title(dialect, each) for each in node.parts]
             # "this OR NOT that" would match nearly every title.
             loose = isinstance(node, Or) and any(isinstance(each, Not) for each in node.parts)
             known = [each for each in parts if each is not None]

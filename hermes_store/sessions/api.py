@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hermes_store.engines.sqlite.session_database import Database
+from hermes_store.engines.base import Database
 from hermes_store.errors import TitleError, TitleTaken
 from hermes_store.records.message import Message, State
 from hermes_store.records.relation_to_parent import Edge
@@ -189,8 +189,10 @@ class Messages:
         self, session_id: str, message: Mapping[str, Any], timestamp: float | None = None
     ) -> int:
         """Add a message to the end of a session and return its id."""
-        with self._database.write() as tx:
-            return messages.append(tx, session_id, message, timestamp)
+        return self._database.change(
+            lambda tx: messages.append(tx, session_id, message, timestamp),
+            alone=messages.is_late(timestamp),
+        )
 
     def newest_id(self, session_id: str) -> int:
         """Return the highest message id of a session; 0 if it has no messages."""

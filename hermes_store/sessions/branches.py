@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.errors import InvalidInput
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.session import Session

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.errors import InvalidInput
 from hermes_store.records import message_content
 from hermes_store.records.message import SUMMARY_MARK

@@ -7,8 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 
-from hermes_store.engines.sqlite.schema_reader import columns
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.errors import SessionInUse
 from hermes_store.records.stored_values import moment, text, text_or
 from hermes_store.sessions import lineage
@@ -59,7 +58,7 @@ def live_sessions(tx: Transaction, now: float) -> tuple[str, ...]:
     """Return all sessions of the conversations that a list shows as live."""
     # An index of the table has the time after this flag; the view computes each column it is asked
     # for. Times that are no numbers sort as later than all others, so none is missed.
-    flagged = "listed IN (0, 1) AND " if tx.caps.activity else ""
+    flagged = "listed IN (FALSE, TRUE) AND " if tx.caps.activity else ""
     recent = tx.rows(
         f"SELECT DISTINCT root_id FROM session_activity WHERE {flagged}chain_active > ?",
         (now - IN_USE_SECONDS - 1,),
@@ -96,7 +95,7 @@ def _holder(tx: Transaction, table: str, column: str, session_id: str, now: floa
     """Return who holds an unexpired lock on a session in a table of a newer Hermes."""
     if table not in tx.caps.tables:
         return None
-    if not {column, "holder", "expires_at"} <= set(columns(tx.connection, table)):
+    if not {column, "holder", "expires_at"} <= set(tx.columns(table)):
         return None
     # A released lease remains as a row without a holder.
     holder = tx.value(

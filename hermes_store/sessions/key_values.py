@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.errors import DatabaseError
 from hermes_store.records.stored_values import optional_text
 

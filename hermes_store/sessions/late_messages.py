@@ -10,8 +10,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.records.stored_values import moment, number
+from hermes_store.sessions import key_values
 
 KEY = "hermes_sessions_late_messages"
 MOST = 200
@@ -61,9 +62,7 @@ def note(tx: Transaction, session_id: str, since: int) -> None:
     if out_of_order:
         kept = _fewer([*known, *out_of_order])
         listed = [[each.first, each.last, each.oldest, each.newest] for each in kept]
-        tx.run(
-            "INSERT OR REPLACE INTO state_meta(key, value) VALUES (?, ?)", (KEY, json.dumps(listed))
-        )
+        key_values.put(tx, KEY, json.dumps(listed))
 
 
 def _fewer(late: list[Late]) -> list[Late]:

@@ -12,8 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from hermes_store.engines.sqlite.session_activity_table import json_text
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.records.relation_to_parent import MARKERS, Edge
 from hermes_store.records.session import Lineage, LineageNode, Session
 from hermes_store.records.stored_values import moment, text
@@ -23,11 +22,6 @@ MAX_TIP_HOPS = 100
 MAX_RESUME_HOPS = 32
 MAX_NODES = 5_000
 
-# Children that a marker says to be something else than a continuation.
-_UNMARKED = "".join(
-    f"AND {json_text('s.model_config', MARKERS[each])} IS NULL "
-    for each in (Edge.BRANCH, Edge.AGENT)
-)
 _CONTINUED = (
     "JOIN sessions n ON n.parent_session_id = chain.id "
     "JOIN session_activity k ON k.session_id = n.id WHERE k.edge = 'compression'"
@@ -49,6 +43,11 @@ def over_chain(what: str, order: str = "") -> str:
         f"SELECT n.id FROM chain {_CONTINUED} AND s.end_reason = 'compression') "
         f"SELECT {what} FROM chain JOIN sessions c ON c.id = chain.id {order})"
     )
+
+
+def any_in_chain(condition: str) -> str:
+    """Return the SQL condition that a session `c` of the chain of `s` meets a condition."""
+    return over_chain(f"MAX(CASE WHEN {condition} THEN 1 ELSE 0 END)") + " = 1"
 
 
 def edge_of(tx: Transaction, session_id: str) -> Edge:
@@ -173,6 +172,11 @@ def resume_target(tx: Transaction, session_id: str) -> str:
     that has some and is not known to be something else.
     """
     tip = current = compression_tip(tx, session_id)
+    # A marker says that a child is something else than a continuation.
+    unmarked = "".join(
+        f"AND {tx.caps.dialect.json_text('s.model_config', MARKERS[each])} IS NULL "
+        for each in (Edge.BRANCH, Edge.AGENT)
+    )
     seen: set[str] = set()
     for _ in range(MAX_RESUME_HOPS):
         if not current or type(current) is not str or current in seen:
@@ -183,7 +187,7 @@ def resume_target(tx: Transaction, session_id: str) -> str:
         current = tx.value(
             "SELECT s.id FROM sessions s JOIN session_activity a ON a.session_id = s.id "
             "WHERE s.parent_session_id = ? AND s.source <> 'tool' AND a.edge <> 'reset' "
-            f"{_UNMARKED} ORDER BY s.started_at DESC, s.id DESC LIMIT 1",
+            f"{unmarked} ORDER BY s.started_at DESC, s.id DESC LIMIT 1",
             (current,),
         )
     return tip

@@ -13,8 +13,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_store.engines.sqlite import message_states
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines import message_states
+from hermes_store.engines.base import Transaction
 from hermes_store.records.message import State
 from hermes_store.records.stored_values import number
 

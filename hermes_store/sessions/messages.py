@@ -10,17 +10,15 @@ from enum import Enum
 from math import isfinite
 from typing import Any
 
-import apsw
-
-from hermes_store.engines.sqlite import message_states
+from hermes_store.engines import message_states
+from hermes_store.engines.base import NoSuchRow, Transaction
 from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS
 from hermes_store.engines.sqlite.schema_reader import quote
-from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import InvalidInput, SessionNotFound
 from hermes_store.records import message_content as contents
 from hermes_store.records import stored_values, tool_calls
 from hermes_store.records.message import Message, State
-from hermes_store.sessions import late_messages, lineage, message_order, session_rows
+from hermes_store.sessions import late_messages, lineage, message_order
 
 SAID = (
     "role",
@@ -97,9 +95,7 @@ def _insert(tx: Transaction, session_id: str, message: Mapping[str, Any], moment
     row |= _for_newer(tx, message)
     try:
         return _insert_columns(tx, row)
-    except apsw.ConstraintError:
-        if session_rows.exists(tx, session_id):
-            raise
+    except NoSuchRow:
         raise SessionNotFound(session_id) from None
 
 
@@ -154,9 +150,14 @@ def append(
         f"tool_call_count = COALESCE(tool_call_count, 0) + ?1{_noting(tx)} WHERE id = ?2",
         (tool_calls.count(message.get("tool_calls")), session_id, *_noted(tx, moment)),
     )
-    if timestamp is not None and timestamp < time.time() - late_messages.TOLERANCE:
-        late_messages.note_newest(tx, session_id, message_id, timestamp)
+    if is_late(timestamp):
+        late_messages.note_newest(tx, session_id, message_id, moment)
     return message_id
+
+
+def is_late(timestamp: float | None) -> bool:
+    """Tell whether a message of this time does not belong at the end of all messages."""
+    return timestamp is not None and timestamp < time.time() - late_messages.TOLERANCE
 
 
 def _noting(tx: Transaction) -> str:
@@ -223,7 +224,7 @@ def with_ids(tx: Transaction, ids: Sequence[int]) -> Iterator[Message]:
     """Yield the messages with these ids, in no particular order."""
     found = tx.rows(
         f"SELECT {_selected(tx)} FROM json_each(?) wanted "
-        "CROSS JOIN messages m ON m.id = wanted.value",
+        "CROSS JOIN messages m ON m.id = CAST(wanted.value AS BIGINT)",
         (json.dumps(list(ids)),),
     )
     yield from map(_message, found)
@@ -253,7 +254,7 @@ def iterate_rows(
     names = (*present, *missing)
     selected = ", ".join([f"m.{quote(name)}" for name in present] + ["NULL"] * len(missing))
     if which is Which.SENT:
-        found = tx.rows(
+        found = tx.stream(
             f"SELECT {selected} FROM messages m WHERE m.session_id = ? AND m.id > ? "
             f"AND {message_states.sent(tx.caps)} ORDER BY m.id",
             (session_id, after_id),
@@ -274,9 +275,9 @@ def _in_order(
     ids = message_order.arrange(tx, session_id, everything=everything).ids
     for start in range(0, len(ids), READ_AT_ONCE):
         # The key is the place in the list of ids.
-        yield from tx.rows(
+        yield from tx.stream(
             f"SELECT {selected} FROM json_each(?) wanted "
-            "CROSS JOIN messages m ON m.id = wanted.value ORDER BY wanted.key",
+            "CROSS JOIN messages m ON m.id = CAST(wanted.value AS BIGINT) ORDER BY wanted.key",
             (json.dumps(list(ids[start : start + READ_AT_ONCE])),),
         )
 

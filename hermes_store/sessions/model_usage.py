@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from hermes_store.engines.sqlite.schema_reader import columns as columns_of
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 
 _TOKENS = (
     "input_tokens",
@@ -57,7 +56,7 @@ def _take_first_route(tx: Transaction, session_id: str, usage: dict[str, Any]) -
     changes = ", ".join(f"{name} = ?" for name in _ROUTE)
     tx.run(
         f"UPDATE sessions SET {changes} WHERE id = ? AND COALESCE(api_call_count, 0) = 0 "
-        "AND (model IS NOT ? OR billing_provider IS NOT ?)",
+        "AND (model IS DISTINCT FROM ? OR billing_provider IS DISTINCT FROM ?)",
         (
             *(usage.get(name) for name in _ROUTE),
             session_id,
@@ -69,7 +68,7 @@ def _take_first_route(tx: Transaction, session_id: str, usage: dict[str, Any]) -
 
 def _add_by_model(tx: Transaction, session_id: str, usage: dict[str, Any]) -> None:
     """Update the totals by model and route of newer databases."""
-    present = columns_of(tx.connection, "session_model_usage")
+    present = tx.columns("session_model_usage")
     route = tx.one(f"SELECT {', '.join(_ROUTE)} FROM sessions WHERE id = ?", (session_id,)) or (
         None,
     ) * len(_ROUTE)

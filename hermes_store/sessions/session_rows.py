@@ -11,11 +11,9 @@ from datetime import datetime
 from math import isfinite
 from typing import Any
 
-import apsw
-
+from hermes_store.engines.base import NoSuchRow, Transaction
 from hermes_store.engines.sqlite.schema import SESSION_COLUMNS
 from hermes_store.engines.sqlite.schema_reader import quote
-from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import AmbiguousSession, InvalidInput, SessionNotFound
 from hermes_store.records import stored_values
 from hermes_store.records.message_content import decode_json
@@ -215,14 +213,14 @@ def create(
     }
     try:
         added = tx.run(
-            f"INSERT OR IGNORE INTO sessions({', '.join(row)}) "
-            f"VALUES ({', '.join('?' * len(row))})",
+            f"INSERT INTO sessions({', '.join(row)}) "
+            f"VALUES ({', '.join('?' * len(row))}) ON CONFLICT(id) DO NOTHING",
             tuple(row.values()),
         )
         if not added and tx.caps.foreign:
             _complete(tx, session_id, row)
-    except apsw.ConstraintError:
-        if parent_session_id is None or exists(tx, parent_session_id):
+    except NoSuchRow:
+        if parent_session_id is None:
             raise
         raise SessionNotFound(parent_session_id) from None
     if added or tx.caps.foreign:
@@ -250,7 +248,7 @@ CHAT = (
 def _inherit(tx: Transaction, session_id: str) -> None:
     parent = "(SELECT p.{0} FROM sessions p WHERE p.id = sessions.parent_session_id)"
     continues = f"{parent.format('end_reason')} = 'compression'"
-    for names, condition in ((PLACE, "1"), ((*CHAT, "user_id"), continues)):
+    for names, condition in ((PLACE, "TRUE"), ((*CHAT, "user_id"), continues)):
         present = [name for name in names if tx.caps.has_session(name)]
         changes = ", ".join(f"{n} = COALESCE({n}, {parent.format(n)})" for n in present)
         if changes:

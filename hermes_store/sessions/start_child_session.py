@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from hermes_store.engines.sqlite import message_states
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines import message_states
+from hermes_store.engines.base import Transaction
 from hermes_store.errors import InvalidInput, SessionInUse
 from hermes_store.records import message_content, stored_values, tool_calls
 from hermes_store.records.relation_to_parent import MARKERS, Edge

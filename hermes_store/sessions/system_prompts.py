@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.records.safe_text import storable
 
+STORE = "INSERT INTO system_prompts(hash, prompt) VALUES (?, ?) ON CONFLICT DO NOTHING"
 _USED = "SELECT 1 FROM sessions WHERE system_prompt_hash = system_prompts.hash"
 
 
@@ -26,7 +27,7 @@ def columns(tx: Transaction, prompt: str | None) -> dict[str, Any]:
     if prompt is None:
         return {"system_prompt": None, "system_prompt_hash": None}
     name = hashlib.sha256(storable(prompt).encode()).hexdigest()
-    tx.run("INSERT OR IGNORE INTO system_prompts(hash, prompt) VALUES (?, ?)", (name, prompt))
+    tx.run(STORE, (name, prompt))
     return {"system_prompt": None, "system_prompt_hash": name}
 
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-import apsw
-
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import NotUnique, Transaction
 from hermes_store.errors import SessionNotFound, TitleError, TitleTaken, TitleTooLong
 from hermes_store.records.safe_text import one_line, storable
 from hermes_store.records.session import FormerTitle, Renamed, Session
@@ -80,11 +78,12 @@ def assign(tx: Transaction, session_id: str, title: str | None, *, by: NamedBy =
     named_by = f", {_NAMED_BY} = ?" if tx.caps.has_session(_NAMED_BY) else ""
     values = (clean, clean and by) if named_by else (clean,)
     try:
-        return (
-            tx.run(f"UPDATE sessions SET title = ?{named_by} WHERE id = ?", (*values, session_id))
-            > 0
-        )
-    except apsw.ConstraintError:
+        with tx.all_or_nothing():
+            changed = tx.run(
+                f"UPDATE sessions SET title = ?{named_by} WHERE id = ?", (*values, session_id)
+            )
+        return changed > 0
+    except NotUnique:
         # Another program's trigger may forbid the change, too; then its reason is the message.
         holder = None if clean is None else holder_of(tx, clean)
         if clean is None or holder is None:
@@ -158,9 +157,10 @@ def _continuations(tx: Transaction, base: str) -> list[tuple[str, str, int]]:
     stem = base[: MAX_LENGTH - 10]
     pattern = re.sub(r"([\\%_])", r"\\\1", stem) + "% #%"
     exact = re.sub(r"([\\%_])", r"\\\1", stem) + " #%"
+    alike = tx.caps.dialect.like("title")
     found = tx.rows(
-        "SELECT id, title FROM sessions WHERE title LIKE ? ESCAPE '\\' "
-        "OR title LIKE ? ESCAPE '\\' ORDER BY started_at DESC, id DESC",
+        f"SELECT id, title FROM sessions WHERE {alike} OR {alike} "
+        "ORDER BY started_at DESC, id DESC",
         (exact, pattern if stem != base else exact),
     )
     result = []

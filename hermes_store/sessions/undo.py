@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from hermes_store.engines.sqlite import message_states
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines import message_states
+from hermes_store.engines.base import Transaction
 from hermes_store.errors import InvalidInput
 from hermes_store.records.message import SUMMARY_MARK
 from hermes_store.sessions import lineage, session_rows, start_child_session

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from hermes_store.engines.base import Capabilities
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Capabilities, Transaction
 from hermes_store.errors import InvalidInput
 from hermes_store.records.safe_text import clean
 from hermes_store.records.sql_patterns import like
@@ -43,10 +42,10 @@ def matches(caps: Capabilities, alias: str, needle: str) -> tuple[str, tuple[str
     """
     wanted = part_of_path(needle)
     if not wanted:
-        return "1", ()
+        return "TRUE", ()
     if len(wanted) > MAX_NEEDLE:
         raise InvalidInput(f"A part of a path has at most {MAX_NEEDLE:,} characters.")
-    return f"{key(caps, alias)} LIKE ? ESCAPE '\\'", (like(wanted),)
+    return caps.dialect.like(key(caps, alias)), (like(wanted),)
 
 
 def is_in(caps: Capabilities, alias: str, workspace: str) -> tuple[str, tuple[str, ...]]:
@@ -61,7 +60,7 @@ def is_in(caps: Capabilities, alias: str, workspace: str) -> tuple[str, tuple[st
         within = f"substr(TRIM({alias}.cwd), 1, {len(workspace) + 1}) IN (?, ?)"
         tests.append(f"({alone}(TRIM({alias}.cwd) = ? OR {within}))")
         values += [workspace, *below]
-    return f"({' OR '.join(tests)})" if tests else "0", tuple(values)
+    return f"({' OR '.join(tests)})" if tests else "FALSE", tuple(values)
 
 
 def scope(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.records.transfer import ImportReport
+from hermes_store.engines.base import Database
+from hermes_store.records.transfer import ImportReport, PullReport, PushReport
 from hermes_store.sessions import messages, session_rows
 from hermes_store.sessions.messages import Which
 from hermes_store.transfer import import_file
 from hermes_store.transfer.export import Format, Sink, export, export_to_file
+from hermes_store.transfer.pull import pull
+from hermes_store.transfer.push import push
 
 Progress = Callable[[int, int], None]
 Import = Callable[[Database, Path, Progress | None], ImportReport]
@@ -77,6 +79,24 @@ class Transfer:
             if found is None:
                 return None
             return found | {"messages": messages.rows(tx, session_id, which)}
+
+    def push(
+        self,
+        hub: Database,
+        *,
+        host: str,
+        origin: str | None = None,
+        progress: Progress | None = None,
+    ) -> PushReport:
+        """Send what is new here to a server, as what it has of this file on a machine."""
+        name = origin or f"{host}:{self._database.name}"
+        return push(self._database, hub, host=host, origin=name, progress=progress)
+
+    def pull(
+        self, hub: Database, session_ids: Sequence[str], progress: Progress | None = None
+    ) -> PullReport:
+        """Bring sessions of a server here."""
+        return pull(hub, self._database, session_ids, progress)
 
     def import_file(self, path: Path | str, progress: Progress | None = None) -> ImportReport:
         """Import the sessions of an export or a transcript."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hermes_store.browse import recent_sessions
-from hermes_store.engines.sqlite.session_database import Database
+from hermes_store.engines.base import Database
 from hermes_store.errors import InvalidInput, SessionNotFound
 from hermes_store.sessions import messages, session_rows
 from hermes_store.sessions.messages import Which
@@ -111,7 +111,7 @@ def export_to_file(
 ) -> int:
     """Write sessions to a file, complete or not at all; return how many were written."""
     place = Path(os.path.realpath(path))
-    output_file.refuse_unusable(place, db.path)
+    output_file.refuse_unusable(place, db)
     with output_file.written(place) as sink:
         return export(
             db, session_ids, sink, fmt, redact=redact, everything=everything, progress=progress

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from hermes_store.engines.sqlite.session_database import Database
+from hermes_store.engines.base import Database
 from hermes_store.errors import BadFile, ConstraintViolated, DatabaseError, StoreError
 from hermes_store.records.transfer import Imported, ImportPlan, ImportReport, Kind, Outcome, Planned
 from hermes_store.sessions import messages

@@ -10,24 +10,33 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
+from hermes_store.engines.base import Database
 from hermes_store.engines.sqlite import sidecar_database, word_list
+from hermes_store.engines.sqlite.session_database import SqliteDatabase
 from hermes_store.errors import StoreError
 
 _LOGS = ("", "-wal", "-shm", "-journal")
 
 
-def refuse_unusable(path: Path, database: Path) -> None:
+def refuse_unusable(path: Path, database: Database) -> None:
     """Raise a StoreError for a target that cannot or must not be written."""
     if path.is_dir():
         raise StoreError(f"{path} is a folder. Give the name of a file in it.")
-    own = (database, sidecar_database.path_for(database), word_list.path_for(database))
-    for name in (each.name + log for each in own for log in _LOGS):
-        if _is_same(path, database.with_name(name)):
+    for own in _files_of(database):
+        if _is_same(path, own):
             raise StoreError(f"{path} is part of the session database. Choose another file.")
     if not path.parent.is_dir():
         raise StoreError(f"There is no folder {path.parent}. Create it or choose another place.")
     if path.exists() and not os.access(path, os.W_OK):
         raise StoreError(f"{path} is write-protected. Choose another name or remove the file.")
+
+
+def _files_of(database: Database) -> Iterator[Path]:
+    if isinstance(database, SqliteDatabase):
+        file = database.path
+        for each in (file, sidecar_database.path_for(file), word_list.path_for(file)):
+            for log in _LOGS:
+                yield file.with_name(each.name + log)
 
 
 def _is_same(path: Path, other: Path) -> bool:

@@ -30,7 +30,7 @@ LATER_OF_SESSIONS = {
     column.name: column
     for column in (
         *PLACE_COLUMNS,
-        *(Column(name, "TEXT") for name in (*session_rows.CHAT, "profile_name")),
+        *(Column(name, "TEXT") for name in (*session_rows.CHAT, "profile_name", "host")),
     )
 }
 """Columns of sessions that not every database has, written where they exist."""

@@ -7,8 +7,8 @@ from contextlib import closing
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from hermes_store.engines.base import Transaction
 from hermes_store.engines.sqlite.schema import SESSION_COLUMNS
-from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import TitleTooLong
 from hermes_store.records import tool_calls
 from hermes_store.records.message_content import MARKER

@@ -11,12 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hermes_store.engines.base import Progress
+from hermes_store.engines.base import Database, Progress, Sidecar, Transaction
 from hermes_store.engines.sqlite import word_list
 from hermes_store.engines.sqlite.erase import last_traces
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.sidecar_database import Sidecar
-from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import DatabaseError
 from hermes_store.marks import marks
 from hermes_store.records.trash import (
@@ -150,7 +147,7 @@ class Trash:
     def _forget_deleted(self, step: Deleted, sessions_dir: Path | None) -> Deleted:
         """Remove files, marks and unfinished copies of sessions just permanently deleted."""
         session_files.remove_session_files(sessions_dir, step.session_ids)
-        if step.session_ids and self._sidecar.path.exists():
+        if step.session_ids and self._sidecar.exists:
             with self._sidecar.write() as side:
                 marks.forget(side, step.session_ids)
                 # Somebody else may have been about to move them to the trash.
@@ -279,7 +276,7 @@ class Trash:
         Never raises: the deletion itself is done.
         """
         try:
-            if self._sidecar.path.exists():
+            if self._sidecar.exists:
                 self._sidecar.give_space_back()
             forgotten = self._forget is None or self._forget()
             left = last_traces(self._db, progress)

@@ -17,9 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from enum import Enum
 
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.sidecar_database import Sidecar
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Database, Sidecar, Transaction
 from hermes_store.errors import DatabaseCorrupt, DatabaseError
 from hermes_store.sessions import session_rows
 from hermes_store.trash import purge, session_copy, sidecar_tables
@@ -163,7 +161,7 @@ def _ids(entries: Iterable[Entry]) -> list[int]:
 
 def _make_durable(tx: Transaction) -> None:
     """Write to the database, so that what is in it now is on disk before its copies go."""
-    tx.run("UPDATE sessions SET source = source WHERE rowid = (SELECT MAX(rowid) FROM sessions)")
+    tx.run("UPDATE sessions SET source = source WHERE id = (SELECT MAX(id) FROM sessions)")
 
 
 def is_superseded(entry: Entry, copies: Sequence[Entry], now: float) -> bool:

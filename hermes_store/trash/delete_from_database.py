@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from typing import Any
 
-from hermes_store.engines.sqlite import session_activity_table
-from hermes_store.engines.sqlite.erase import overwriting
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
+from hermes_store.records.message_content import decode_json
 from hermes_store.records.relation_to_parent import LISTED, MARKERS, Edge
 from hermes_store.records.trash import Deleted, Weight
 from hermes_store.sessions import in_use, lineage, session_rows, system_prompts
@@ -39,8 +39,7 @@ def delete_session(tx: Transaction, session_id: str) -> Deleted | None:
         return None
     _hand_children_up(tx, session_id)
     shared = system_prompts.shared_by(tx, session_id)
-    with overwriting(tx.connection):
-        session_activity_table.stop_tracking(tx.connection, tx.caps, session_id)
+    with tx.deleting(session_id):
         removed = tx.run("DELETE FROM messages WHERE session_id = ?", (session_id,))
         tx.run("DELETE FROM sessions WHERE id = ?", (session_id,))
         system_prompts.forget_unused(tx, shared)
@@ -68,13 +67,16 @@ def _keep_edge(tx: Transaction, session_id: str, kind: Edge, former_parent: str)
     marker = MARKERS.get(kind)
     if marker is None:
         return
-    tx.run(
-        "UPDATE sessions SET model_config = json_set(CASE WHEN json_type(CASE WHEN "
-        "json_valid(model_config) THEN model_config END) = 'object' THEN model_config "
-        "ELSE '{}' END, ?, ?) WHERE id = ? AND (model_config IS NULL OR "
-        "(json_valid(model_config) AND json_extract(model_config, ?) IS NULL))",
-        (f"$.{marker}", former_parent, session_id, f"$.{marker}"),
-    )
+    stored = tx.value("SELECT model_config FROM sessions WHERE id = ?", (session_id,))
+    if stored is None:
+        config: Any = {}
+    else:
+        config = decode_json(stored) if isinstance(stored, str) else None
+        if config is None or (isinstance(config, dict) and config.get(marker) is not None):
+            return
+    known = config if isinstance(config, dict) else {}
+    marked = json.dumps({**known, marker: former_parent}, ensure_ascii=False)
+    tx.run("UPDATE sessions SET model_config = ? WHERE id = ?", (marked, session_id))
 
 
 def conversations(tx: Transaction, session_ids: Iterable[str]) -> list[Group]:

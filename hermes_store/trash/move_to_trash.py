@@ -11,10 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hermes_store.engines.base import Progress
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.sidecar_database import Sidecar
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Database, Progress, Sidecar, Transaction
 from hermes_store.records.trash import Deleted
 from hermes_store.sessions import session_files
 from hermes_store.trash import delete_from_database, session_copy, sidecar_tables

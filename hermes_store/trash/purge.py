@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.sidecar_database import Sidecar
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Database, Sidecar, Transaction
 from hermes_store.errors import DatabaseCorrupt
 from hermes_store.marks import marks
 from hermes_store.sessions import session_rows

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_store.engines.base import Transaction
 from hermes_store.engines.sqlite.raw_rows import places
 from hermes_store.engines.sqlite.schema_reader import quote
-from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.relation_to_parent import MARKERS
 from hermes_store.sessions import late_messages, session_rows, system_prompts, titles
 from hermes_store.trash.session_copy import USAGE, Header, usage_columns
@@ -56,8 +56,10 @@ def put_messages(tx: Transaction, copy: Header, rows: Iterator[list[Any]], done:
             continue
         if (taken := taken or owner is not None) and not _said(done):
             done.remarks.append("Some of its messages have new numbers because theirs were taken.")
-        values[number] = None if taken else values[number]
-        _insert(tx, "messages", names, dict(zip(names, values, strict=True)))
+        message = dict(zip(names, values, strict=True))
+        if taken:
+            del message["id"]
+        _insert(tx, "messages", names, message)
         done.messages += 1
     if taken:
         late_messages.note(tx, copy.session_id, 0)
@@ -98,7 +100,7 @@ def _unfold_prompt(tx: Transaction, session: dict[str, Any], prompt: str | None)
     if shared is None or prompt is None:
         return
     if system_prompts.are_shared(tx):
-        tx.run("INSERT OR IGNORE INTO system_prompts(hash, prompt) VALUES (?, ?)", (shared, prompt))
+        tx.run(system_prompts.STORE, (shared, prompt))
         return
     session["system_prompt"], session["system_prompt_hash"] = prompt, None
 

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.sidecar_database import Sidecar
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Database, Sidecar, Transaction
 from hermes_store.errors import DatabaseCorrupt, NotInTrash, SessionInUse
 from hermes_store.records.trash import Remark, RestoreReport
 from hermes_store.sessions import lineage, session_rows
@@ -159,7 +157,7 @@ class Restore:
         if side is None or not sidecar_tables.exists(side, entry.id, State.RESTORING):
             return "Another program has just restored it or emptied the trash."
         try:
-            with tx.connection:  # all of it or nothing, whatever happens to the others
+            with tx.all_or_nothing():  # all of it or nothing, whatever happens to the others
                 done = _put_back_whole(tx, side, entry)
         except DatabaseCorrupt as error:
             return f"Session {entry.session_id} cannot be restored. {error}"

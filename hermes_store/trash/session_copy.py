@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from hermes_store.engines.sqlite.raw_rows import RawText, raw_rows, readable
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
+from hermes_store.engines.sqlite.raw_rows import RawText, readable
 from hermes_store.errors import DatabaseCorrupt
 from hermes_store.records.message_content import stored_preview
 from hermes_store.sessions import lineage
@@ -136,7 +136,7 @@ def header(tx: Transaction, session_id: str, files: Sequence[str] = ()) -> Heade
 
 def _session(tx: Transaction, session_id: str) -> dict[str, Any] | None:
     names = tx.caps.session_columns
-    row = next(raw_rows(tx.connection, names, "sessions WHERE id = ?", (session_id,)), None)
+    row = next(tx.stored_rows(names, "sessions WHERE id = ?", (session_id,)), None)
     return None if row is None else dict(zip(names, row, strict=True))
 
 
@@ -144,14 +144,14 @@ def _usage(tx: Transaction, session_id: str) -> tuple[dict[str, Any], ...]:
     names = usage_columns(tx)
     if not names:
         return ()
-    rows = raw_rows(tx.connection, names, f"{USAGE} WHERE session_id = ?", (session_id,))
+    rows = tx.stored_rows(names, f"{USAGE} WHERE session_id = ?", (session_id,))
     return tuple(dict(zip(names, row, strict=True)) for row in rows)
 
 
 def usage_columns(tx: Transaction) -> tuple[str, ...]:
     if USAGE not in tx.caps.tables:
         return ()
-    return tuple(row[1] for row in tx.rows(f"PRAGMA table_info({USAGE})"))
+    return tx.columns(USAGE)
 
 
 def chunks(tx: Transaction, session_id: str) -> Iterator[tuple[int, bytes]]:
@@ -172,13 +172,13 @@ def _messages(
     tx: Transaction, session_id: str, columns: Sequence[str]
 ) -> Iterator[tuple[Any, ...]]:
     source = "messages WHERE session_id = ? ORDER BY id"
-    return raw_rows(tx.connection, columns, source, (session_id,))
+    return tx.stored_rows(columns, source, (session_id,))
 
 
 def children(tx: Transaction, session_id: str) -> list[tuple[str, Any]]:
     """Return id and model_config of the children of a session."""
     source = "sessions WHERE parent_session_id = ? AND id <> ?"
-    rows = raw_rows(tx.connection, ("id", "model_config"), source, (session_id, session_id))
+    rows = tx.stored_rows(("id", "model_config"), source, (session_id, session_id))
     return [(str(readable(child)), config) for child, config in rows]
 
 
@@ -206,7 +206,7 @@ def fingerprint(tx: Transaction, session_id: str) -> str | None:
     if session is None:
         return None
     columns = tx.caps.message_columns
-    sums = [f'SUM(octet_length("{name}"))' for name in columns]
+    sums = [f'SUM(octet_length(CAST("{name}" AS TEXT)))' for name in columns]
     sums += [f"SUM({name})" for name in _SUMMED if name in columns]
     row = tx.one(
         f"SELECT COUNT(*), MAX(id), MAX(timestamp), {', '.join(sums)} "

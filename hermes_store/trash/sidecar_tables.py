@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+from hermes_store.engines.base import Transaction
 from hermes_store.engines.sqlite.raw_rows import readable
-from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import AmbiguousSession, DatabaseCorrupt, NotInTrash
 from hermes_store.records.stored_values import count, moment, optional_text, text
 from hermes_store.records.trash import Purged, TrashBatch, TrashedSession
@@ -141,14 +141,18 @@ def add_entry(
 def add_child(tx: Transaction, entry_id: int, child_id: str, model_config: Any) -> None:
     """Record a child of a copied session."""
     tx.run(
-        "INSERT OR IGNORE INTO trash_children VALUES (?, ?, ?)", (entry_id, child_id, model_config)
+        "INSERT INTO trash_children VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        (entry_id, child_id, model_config),
     )
 
 
 def add_parent(tx: Transaction, entry_id: int, parent_id: str, model_config: Any) -> None:
     """Record the parent that a copied session had before that one was deleted, and its config."""
     tx.run(
-        "INSERT OR REPLACE INTO trash_parents VALUES (?, ?, ?)", (entry_id, parent_id, model_config)
+        "INSERT INTO trash_parents(entry_id, parent_id, model_config) VALUES (?, ?, ?) "
+        "ON CONFLICT(entry_id) DO UPDATE "
+        "SET parent_id = excluded.parent_id, model_config = excluded.model_config",
+        (entry_id, parent_id, model_config),
     )
 
 
@@ -186,7 +190,7 @@ def drop(tx: Transaction, entry_ids: Iterable[int], now: float) -> None:
 
 def all_entries(tx: Transaction) -> list[Entry]:
     """Return every copy in the trash."""
-    return _entries(tx, "1", ())
+    return _entries(tx, "TRUE", ())
 
 
 def in_batch(tx: Transaction, batch_id: int) -> list[Entry]:

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hermes_store.engines.base import Transaction
+from hermes_store.engines.sqlite.in_memory import in_memory
 from hermes_store.engines.sqlite.raw_rows import readable
 from hermes_store.engines.sqlite.session_activity_table import edge
-from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.errors import DatabaseCorrupt
 from hermes_store.records.relation_to_parent import LISTED, Edge, Known
 from hermes_store.records.stored_values import count, moment, optional_text, text
@@ -53,7 +54,7 @@ def conversations(tx: Transaction, hidden: set[int]) -> tuple[TrashedConversatio
         _conversation(head, members, titles)
         for head in list(heads)
         if head[0] in found
-        for members, titles in _together(tx, found[head[0]])
+        for members, titles in _together(found[head[0]])
     )
 
 
@@ -77,9 +78,9 @@ def _copy(session_id: Any, parent: Any, title: Any, name: Any, source: Any, *res
     )
 
 
-def _together(tx: Transaction, copies: Sequence[_Copy]) -> Iterable[tuple[list[_Copy], list[str]]]:
+def _together(copies: Sequence[_Copy]) -> Iterable[tuple[list[_Copy], list[str]]]:
     """Group the copies of a deletion by conversation, as deleting does; with their titles."""
-    edges = _edges(tx, copies)
+    edges = _edges(copies)
     parents = {each.session_id: each.parent_id for each in copies}
     groups: dict[str, list[_Copy]] = {}
     for each in copies:
@@ -96,10 +97,10 @@ def _together(tx: Transaction, copies: Sequence[_Copy]) -> Iterable[tuple[list[_
         yield sorted(members, key=lambda each: each.session_id != head), titles
 
 
-def _edges(tx: Transaction, copies: Sequence[_Copy]) -> dict[str, Edge]:
+def _edges(copies: Sequence[_Copy]) -> dict[str, Edge]:
     columns = ", ".join(f"json_extract(value, '$.{name}') AS {name}" for name in _COLUMNS)
     rule = edge("c", "p", Known(session_keys=True))
-    rows = tx.rows(
+    rows = in_memory(
         f"WITH copies AS MATERIALIZED (SELECT {columns} FROM json_each(?)) "
         f"SELECT c.id, {rule} FROM copies c LEFT JOIN copies p ON p.id = c.parent_session_id",
         (json.dumps([_plain(each.columns) for each in copies]),),

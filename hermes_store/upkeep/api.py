@@ -9,10 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from hermes_store.config.settings import Config
-from hermes_store.engines.base import Progress
-from hermes_store.engines.sqlite.holders import holders
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.word_list import WordList
+from hermes_store.engines.base import Database, Progress, WordSource
 from hermes_store.errors import StoreError
 from hermes_store.marks.marks import Marks
 from hermes_store.records.prune import PruneFilter, PrunePlan
@@ -36,7 +33,7 @@ log = logging.getLogger("hermes_store.auto_prune")
 class Upkeep:
     """Statistics, pruning and optimizing."""
 
-    def __init__(self, database: Database, words: WordList, trash: Trash, marks: Marks) -> None:
+    def __init__(self, database: Database, words: WordSource, trash: Trash, marks: Marks) -> None:
         self._database = database
         self._words = words
         self._trash = trash
@@ -47,7 +44,7 @@ class Upkeep:
     def statistics(self) -> Stats:
         """Return session counts by source, and sizes on disk."""
         with self._database.read() as tx:
-            return statistics.totals(tx, self._database.path)
+            return statistics.totals(tx, self._database.sizes())
 
     def usage_by_model(self) -> tuple[ModelUsage, ...]:
         """Return tokens and cost by model, the most expensive first."""
@@ -72,8 +69,8 @@ class Upkeep:
         Once it is cancelled it ends at once, with nothing.
         """
         moment = time.time() if now is None else now
-        with self._database.read() as tx, Stop(cancelled).watching(tx.connection):
-            return figures.activity(tx, moment)
+        with self._database.read() as tx, Stop(cancelled).watching(tx):
+            return figures.activity(tx, moment, self._database.sizes().database)
         return Activity()
 
     def usage(self, *, days: int | None = None, now: float | None = None) -> Usage:
@@ -140,7 +137,7 @@ class Upkeep:
         vacuumed = False
         if (gone.session_ids or purged.sessions) and wanted.vacuum_after_prune:
             # It rewrites the whole file, and whoever writes waits; alone, nobody does.
-            alone = not holders(self._database.path)
+            alone = not self._database.is_shared()
             vacuumed = alone and auto_prune.vacuum_if_due(
                 self._database, wanted.min_vacuum_interval_days
             )

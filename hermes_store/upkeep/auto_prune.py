@@ -6,14 +6,12 @@ import logging
 import time
 from pathlib import Path
 
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Database, Transaction
 from hermes_store.errors import StoreError
 from hermes_store.marks.marks import Marks
 from hermes_store.records.stored_values import number
 from hermes_store.records.upkeep_reports import MaintenanceReport
 from hermes_store.sessions import key_values
-from hermes_store.upkeep.optimize import vacuum
 from hermes_store.upkeep.prune_by_age import prune_older_than
 
 log = logging.getLogger("hermes_store.auto_prune")
@@ -52,7 +50,7 @@ def vacuum_if_due(db: Database, min_interval_days: float) -> bool:
         last = _moment(tx, LAST_VACUUM_KEY)
     if last <= now < last + min_interval_days * DAY:
         return False
-    vacuum(db)
+    db.vacuum()
     with db.write() as tx:
         key_values.put(tx, LAST_VACUUM_KEY, str(now))
     return True
@@ -79,6 +77,6 @@ def auto_prune(
             vacuumed = vacuum_if_due(db, min_vacuum_interval_days)
     except (StoreError, OSError) as error:
         # The report has the message; a log must not quote what people wrote.
-        log.warning("Automatic pruning of %s stopped: %s", db.path, type(error).__name__)
+        log.warning("Automatic pruning of %s stopped: %s", db.name, type(error).__name__)
         return MaintenanceReport(pruned=len(gone), error=str(error), pruned_ids=tuple(gone))
     return MaintenanceReport(pruned=len(gone), vacuumed=vacuumed, pruned_ids=tuple(gone))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hermes_store.config import agent_settings
 from hermes_store.config.settings import SessionsConfig, load_config
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.errors import ConfigError
 from hermes_store.records.upkeep_reports import Finding, Health
 from hermes_store.upkeep import auto_prune

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from hermes_store import errors
 from hermes_store.engines.base import FullText
+from hermes_store.engines.message_states import sent
 from hermes_store.engines.sqlite import fulltext, migrations, schema, unknown_layout
 from hermes_store.engines.sqlite.damage import find_damage, mended_declarations
 from hermes_store.engines.sqlite.file_capabilities import UNREADABLE
 from hermes_store.engines.sqlite.holders import holders
-from hermes_store.engines.sqlite.message_states import sent
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.sidecar_database import Sidecar
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.sqlite.session_database import SqliteDatabase
+from hermes_store.engines.sqlite.sidecar_database import SqliteSidecar
+from hermes_store.engines.sqlite.transaction import SqliteTransaction
 from hermes_store.engines.sqlite.word_list import path_for
 from hermes_store.gateway import transcript_repair
 from hermes_store.gateway.transcript_files import ENDING
@@ -32,7 +32,7 @@ def examine(path: Path, home: Path | None = None) -> list[Finding]:
     """
     findings: list[Finding] = []
     try:
-        db = Database(path, read_only=True)
+        db = SqliteDatabase(path, read_only=True)
     except errors.DatabaseError as error:
         return [Finding(Health.BAD, "file", str(error))]
     try:
@@ -47,7 +47,9 @@ def examine(path: Path, home: Path | None = None) -> list[Finding]:
     return findings
 
 
-def _looked_at(db: Database, look: Callable[[Transaction], list[Finding]]) -> list[Finding]:
+def _looked_at(
+    db: SqliteDatabase, look: Callable[[SqliteTransaction], list[Finding]]
+) -> list[Finding]:
     try:
         with db.read() as tx:
             return look(tx)
@@ -55,7 +57,7 @@ def _looked_at(db: Database, look: Callable[[Transaction], list[Finding]]) -> li
         return [Finding(Health.BAD, look.__name__.strip("_"), str(error))]
 
 
-def _pages(tx: Transaction) -> list[Finding]:
+def _pages(tx: SqliteTransaction) -> list[Finding]:
     found, wrong = find_damage(tx.connection), mended_declarations(tx.connection)
     findings = [
         Finding(Health.BAD, "pages", f"A column of {each} lost its name to damage. Try --repair.")
@@ -72,7 +74,7 @@ def _pages(tx: Transaction) -> list[Finding]:
     return findings or [Finding(Health.GOOD, "pages", "All pages and indexes are intact.")]
 
 
-def _references(tx: Transaction) -> list[Finding]:
+def _references(tx: SqliteTransaction) -> list[Finding]:
     lost = tx.value(
         "SELECT COUNT(*) FROM messages m WHERE NOT EXISTS "
         "(SELECT 1 FROM sessions s WHERE s.id = m.session_id)"
@@ -83,7 +85,7 @@ def _references(tx: Transaction) -> list[Finding]:
     return [Finding(Health.GOOD, "references", "Every message belongs to a session.")]
 
 
-def _schema(tx: Transaction) -> list[Finding]:
+def _schema(tx: SqliteTransaction) -> list[Finding]:
     caps = tx.caps
     if caps.missing:
         return [Finding(Health.NOTE, "schema", unknown_layout.sentence(caps.missing))]
@@ -105,7 +107,7 @@ def _schema(tx: Transaction) -> list[Finding]:
     return [Finding(Health.GOOD, "schema", f"Schema {caps.version}, complete.")]
 
 
-def _indexes(tx: Transaction) -> list[Finding]:
+def _indexes(tx: SqliteTransaction) -> list[Finding]:
     caps = tx.caps
     if caps.words is FullText.NONE:
         text = "There is no full-text index; searches read every message."
@@ -124,7 +126,7 @@ def _indexes(tx: Transaction) -> list[Finding]:
     return [Finding(Health.GOOD, "index", f"{messages:,} messages are indexed.")]
 
 
-def _counters(tx: Transaction) -> list[Finding]:
+def _counters(tx: SqliteTransaction) -> list[Finding]:
     wrong = tx.value(
         "SELECT COUNT(*) FROM sessions s WHERE COALESCE(s.message_count, 0) < "
         f"(SELECT COUNT(*) FROM messages m WHERE m.session_id = s.id AND {sent(tx.caps)})"
@@ -146,11 +148,11 @@ _WORDS = {
 _IMPORTABLE = (Difference.TORN, Difference.BEHIND, Difference.AHEAD, Difference.ORPHAN)
 
 
-def _gateway(path: Path) -> Callable[[Transaction], list[Finding]]:
+def _gateway(path: Path) -> Callable[[SqliteTransaction], list[Finding]]:
     """Return the check of the transcripts beside a database and of sessions.json."""
     folder = path.parent / "sessions"
 
-    def transcripts(tx: Transaction) -> list[Finding]:
+    def transcripts(tx: SqliteTransaction) -> list[Finding]:
         if not folder.is_dir():
             return []
         deleted = _in_trash(path)
@@ -167,7 +169,7 @@ def _gateway(path: Path) -> Callable[[Transaction], list[Finding]]:
 def _in_trash(path: Path) -> set[str]:
     """Return the ids of sessions in the trash, whose files are still in place."""
     nothing: set[str] = set()
-    companion = Sidecar(path, read_only=True)
+    companion = SqliteSidecar(path, read_only=True)
     try:
         return companion.ask(
             lambda side: {e.session_id for e in sidecar_tables.all_entries(side)}, nothing
@@ -190,7 +192,7 @@ def _compared(compared: list[Compared]) -> Iterator[Finding]:
         yield Finding(Health.GOOD, "transcripts", text, beside=True)
 
 
-def _routes(tx: Transaction, folder: Path) -> Iterator[Finding]:
+def _routes(tx: SqliteTransaction, folder: Path) -> Iterator[Finding]:
     lost, whole = transcript_repair.lost_routes(tx, folder)
     if not whole:
         text = "sessions.json is damaged. The next message to a bot repairs it, or says what to do."

@@ -11,8 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
-from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.records.sql_patterns import number_in
+from hermes_store.engines.base import Transaction
 from hermes_store.records.statistics import Activity, DayFigures, Share, Usage
 from hermes_store.records.stored_values import LATEST, amount, count, optional_text, text
 from hermes_store.sessions import session_rows, workspaces
@@ -36,7 +35,7 @@ class _Day:
 # -- days --------------------------------------------------------------------------------------
 
 
-def activity(tx: Transaction, now: float) -> Activity:
+def activity(tx: Transaction, now: float, database_bytes: int = 0) -> Activity:
     """Return what happened on which day."""
     days: dict[date, _Day] = defaultdict(_Day)
     hours = _count_messages(tx, now, days)
@@ -58,7 +57,7 @@ def activity(tx: Transaction, now: float) -> Activity:
         week_before=week_before,
         streak=_streak(busy, today),
         longest_streak=longest_streak(busy),
-        database_bytes=int(tx.value("PRAGMA page_count")) * int(tx.value("PRAGMA page_size")),
+        database_bytes=database_bytes,
     )
 
 
@@ -66,8 +65,8 @@ def _count_messages(tx: Transaction, now: float, days: dict[date, _Day]) -> tupl
     """Count the messages of each day; return those of each hour of the day."""
     hours = [0] * HOURS
     for session_id, hour, number, seconds in tx.rows(
-        f"SELECT session_id, CAST({_local('timestamp', now)} / {HOUR} AS INTEGER) AS hour, "
-        f"COUNT(*), TOTAL({ACTIVE}) FROM ({gaps_sql()}) GROUP BY session_id, hour"
+        f"SELECT session_id, CAST(floor({_local('timestamp', now)} / {HOUR}) AS BIGINT) AS hour, "
+        f"COUNT(*), TOTAL({ACTIVE}) FROM ({gaps_sql()}) gaps GROUP BY session_id, hour"
     ):
         since, of_day = divmod(count(hour), HOURS)
         hours[of_day] += number
@@ -82,8 +81,8 @@ def _count_costs(tx: Transaction, now: float, days: dict[date, _Day]) -> None:
     """Add what the sessions that began on each day used."""
     tokens = " + ".join(_tokens(tx))
     for since, used, cost in tx.rows(
-        f"SELECT CAST({_local('s.started_at', now)} / {DAY} AS INTEGER) AS day, "
-        f"TOTAL({tokens}), TOTAL({number_in(_cost(tx))}) FROM sessions s "
+        f"SELECT CAST(floor({_local('s.started_at', now)} / {DAY}) AS BIGINT) AS day, "
+        f"TOTAL({tokens}), TOTAL({tx.caps.dialect.number(_cost(tx))}) FROM sessions s "
         f"WHERE s.started_at > 0 AND s.started_at < {LATEST} GROUP BY day"
     ):
         if used or cost:
@@ -161,14 +160,14 @@ def _clock_change(moment: float, before: int) -> int:
 
 def usage(tx: Transaction, days: int | None, now: float) -> Usage:
     """Return what the sessions used that started in the last `days` days, or all of them."""
-    where = "1"
+    where = "TRUE"
     values: tuple[float, ...] = ()
     if days is not None:
         where = f"s.started_at >= ? AND s.started_at < {LATEST}"
         values = (now - days * DAY,)
     row = tx.one(
         f"SELECT COUNT(*), {', '.join(f'TOTAL({each})' for each in _tokens(tx))}, "
-        f"CASE WHEN COUNT({_cost(tx)}) THEN TOTAL({number_in(_cost(tx))}) END "
+        f"CASE WHEN COUNT({_cost(tx)}) > 0 THEN TOTAL({tx.caps.dialect.number(_cost(tx))}) END "
         f"FROM sessions s WHERE {where}",
         values,
     )
@@ -195,7 +194,7 @@ def _shares(tx: Transaction, name: str, where: str, values: tuple[float, ...]) -
     found: dict[str | None, Share] = {}
     for stored, sessions, tokens, cost in tx.rows(
         f"SELECT {name} AS name, COUNT(*), TOTAL({' + '.join(_tokens(tx))}), "
-        f"TOTAL({number_in(_cost(tx))}) FROM sessions s WHERE {where} GROUP BY name",
+        f"TOTAL({tx.caps.dialect.number(_cost(tx))}) FROM sessions s WHERE {where} GROUP BY name",
         values,
     ):
         named = optional_text(stored)
@@ -217,7 +216,7 @@ def _most_costly_first(share: Share) -> tuple[float, int, int, str]:
 def _tokens(tx: Transaction) -> list[str]:
     """Return the SQL for tokens in, out, read from a cache and written to one."""
     names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-    return [f"({number_in(tx.caps.session_column(name))})" for name in names]
+    return [f"({tx.caps.dialect.number(tx.caps.session_column(name))})" for name in names]
 
 
 def _cost(tx: Transaction) -> str:

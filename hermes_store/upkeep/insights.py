@@ -7,11 +7,10 @@ from collections import Counter
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.records import tool_calls
 from hermes_store.records.safe_text import local_day
 from hermes_store.records.sources import of_source
-from hermes_store.records.sql_patterns import number_in
 from hermes_store.records.statistics import Insights, ModelShare, Notable
 from hermes_store.records.stored_values import (
     LATEST,
@@ -26,13 +25,20 @@ from hermes_store.upkeep.statistics import ACTIVE, gaps_sql, longest_streak, sum
 DAY = 86_400.0
 TOP_TOOLS = 15
 
-_MESSAGES = number_in("message_count")
-_CALLS = number_in("tool_call_count")
-_INPUT = number_in("input_tokens")
-_OUTPUT = number_in("output_tokens")
-_CACHE = f"{number_in('cache_read_tokens')} + {number_in('cache_write_tokens')}"
-_COST = number_in("COALESCE(actual_cost_usd, estimated_cost_usd)")
-_SECONDS = f"(SELECT TOTAL({ACTIVE}) FROM ({gaps_sql('session_id = s.id')}))"
+_SECONDS = f"(SELECT TOTAL({ACTIVE}) FROM ({gaps_sql('session_id = s.id')}) gaps)"
+
+
+def _numbers(tx: Transaction) -> tuple[str, ...]:
+    """Return the SQL for messages, tool calls, tokens in and out, cached tokens, and the cost."""
+    number = tx.caps.dialect.number
+    return (
+        number("message_count"),
+        number("tool_call_count"),
+        number("input_tokens"),
+        number("output_tokens"),
+        f"{number('cache_read_tokens')} + {number('cache_write_tokens')}",
+        number("COALESCE(actual_cost_usd, estimated_cost_usd)"),
+    )
 
 
 def gather(tx: Transaction, *, days: int = 30, source: str | None = None, now: float) -> Insights:
@@ -42,8 +48,8 @@ def gather(tx: Transaction, *, days: int = 30, source: str | None = None, now: f
     where = f"s.started_at >= ? AND s.started_at < ? AND {condition}"
     values: list[Any] = [now - days * DAY, LATEST, *names]
     totals = tx.one(
-        f"SELECT COUNT(*), TOTAL({_MESSAGES}), TOTAL({_CALLS}), TOTAL({_INPUT}), TOTAL({_OUTPUT}), "
-        f"TOTAL({_CACHE}), TOTAL({_COST}) FROM sessions s WHERE {where}",
+        f"SELECT COUNT(*), {', '.join(f'TOTAL({each})' for each in _numbers(tx))} "
+        f"FROM sessions s WHERE {where}",
         values,
     )
     assert totals is not None
@@ -83,9 +89,10 @@ def gather(tx: Transaction, *, days: int = 30, source: str | None = None, now: f
 
 
 def _models(tx: Transaction, where: str, values: list[Any]) -> tuple[ModelShare, ...]:
+    totals = ", ".join(f"TOTAL({each})" for each in _numbers(tx)[2:])
     rows = tx.rows(
-        f"SELECT COALESCE(model, 'unknown') AS name, COUNT(*), TOTAL({_INPUT}), TOTAL({_OUTPUT}), "
-        f"TOTAL({_CACHE}), TOTAL({_COST}) FROM sessions s WHERE {where} "
+        f"SELECT COALESCE(model, 'unknown') AS name, COUNT(*), {totals} "
+        f"FROM sessions s WHERE {where} "
         "GROUP BY name ORDER BY 6 DESC, 3 DESC, name",
         values,
     )
@@ -151,16 +158,17 @@ def _by_active_time(tx: Transaction, where: str, values: list[Any]) -> list[Nota
 
 
 def _notable(tx: Transaction, where: str, values: list[Any]) -> tuple[Notable, ...]:
+    messages, calls, read, written, *_ = _numbers(tx)
     kinds = {
-        "most messages": _MESSAGES,
-        "most tokens": f"{_INPUT} + {_OUTPUT}",
-        "most tool calls": _CALLS,
+        "most messages": messages,
+        "most tokens": f"{read} + {written}",
+        "most tool calls": calls,
     }
     found = []
     for kind, measure in kinds.items():
         row = tx.one(
             f"SELECT id, title, {measure} AS value FROM sessions s WHERE {where} "
-            "AND value > 0 ORDER BY value DESC, started_at DESC LIMIT 1",
+            f"AND {measure} > 0 ORDER BY value DESC, started_at DESC LIMIT 1",
             values,
         )
         if row is not None:

@@ -6,9 +6,8 @@ fault that somebody should know about.
 
 from __future__ import annotations
 
+from hermes_store.engines.base import Transaction
 from hermes_store.engines.sqlite.schema import COLUMNS
-from hermes_store.engines.sqlite.schema_reader import columns
-from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.stored_values import EARLIEST, LATEST
 from hermes_store.records.upkeep_reports import Finding, Health
 
@@ -19,7 +18,7 @@ def counted(tx: Transaction) -> dict[str, int]:
     """Return the number of odd values of each table that has any; reads each table once."""
     found = {}
     for table, declared in COLUMNS.items():
-        present = columns(tx.connection, table)
+        present = tx.columns(table)
         tests = [
             _odd(column.name, column.declaration) for column in declared if column.name in present
         ]

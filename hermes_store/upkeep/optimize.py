@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from hermes_store.engines.base import Progress
+from hermes_store.engines.base import Database, Progress
 from hermes_store.engines.sqlite import fulltext, migrations
-from hermes_store.engines.sqlite.session_database import Database
+from hermes_store.engines.sqlite.session_database import SqliteDatabase
 from hermes_store.records.upkeep_reports import OptimizeReport
-
-
-def vacuum(db: Database) -> None:
-    """Rewrite the database without its free pages."""
-    db.run_outside_transaction("VACUUM")
 
 
 def optimize(db: Database, progress: Progress | None = None) -> OptimizeReport:
@@ -20,6 +15,11 @@ def optimize(db: Database, progress: Progress | None = None) -> OptimizeReport:
     where it stopped after an interruption. The database of a newer Hermes is left alone.
     """
     before = _size(db)
+    if not isinstance(db, SqliteDatabase):
+        if progress is not None:
+            progress("Vacuuming", 0, 1)
+        db.vacuum()
+        return OptimizeReport(before, _size(db))
     with db.read() as tx:
         if tx.caps.foreign:
             return OptimizeReport(before, before, left_alone=True)
@@ -32,12 +32,12 @@ def optimize(db: Database, progress: Progress | None = None) -> OptimizeReport:
         _merge(db, table, progress)
     if progress is not None:
         progress("Shrinking the database", 0, 1)
-    vacuum(db)
+    db.vacuum()
     db.truncate_log()
     return OptimizeReport(before, _size(db), converted=converted)
 
 
-def _merge(db: Database, table: str, progress: Progress | None) -> None:
+def _merge(db: SqliteDatabase, table: str, progress: Progress | None) -> None:
     step, more = 0, True
     while more:
         with db.write() as tx:
@@ -49,5 +49,5 @@ def _merge(db: Database, table: str, progress: Progress | None) -> None:
 
 def _size(db: Database) -> int:
     """Return the size of a database on disk, including its log."""
-    log = db.path.with_name(db.path.name + "-wal")
-    return sum(path.stat().st_size for path in (db.path, log) if path.exists())
+    sizes = db.sizes()
+    return sizes.database + sizes.log

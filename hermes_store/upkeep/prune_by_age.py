@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Database, Transaction
 from hermes_store.marks.marks import Marks
 from hermes_store.records.sources import of_source
 from hermes_store.records.trash import Deleted
@@ -50,7 +49,7 @@ def _candidates(tx: Transaction, cutoff: float, source: str | None) -> tuple[str
 def _kept(tx: Transaction) -> list[str]:
     """Return the SQL conditions under which a session is kept at any age."""
     present = (name for name in KEPT if tx.caps.has_session(name))
-    return [f"COALESCE(s.{name}, 0)" for name in present]
+    return [f"COALESCE(s.{name}, 0) <> 0" for name in present]
 
 
 def ended_before(
@@ -70,7 +69,7 @@ def ended_before(
 
 def _is_over(tx: Transaction, session_id: str, cutoff: float) -> bool:
     """Tell whether a whole chain has ended, was last active before `cutoff` and has no mark."""
-    kept = " OR ".join(_kept(tx)) or "0"
+    kept = " OR ".join(_kept(tx)) or "FALSE"
     alive = tx.one(
         f"{lineage.CHAIN}SELECT 1 FROM chain CROSS JOIN sessions s ON s.id = chain.id "
         "CROSS JOIN session_activity a ON a.session_id = s.id "

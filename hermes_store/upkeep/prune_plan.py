@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 
-from hermes_store.engines.sqlite import message_states
+from hermes_store.engines import message_states
+from hermes_store.engines.base import Transaction
 from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS
-from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.marks.marks import Marks
-from hermes_store.records.prune import PruneFilter, PrunePlan, PruneRow
+from hermes_store.records.prune import KEPT, PruneFilter, PrunePlan, PruneRow
 from hermes_store.records.sources import spellings
 from hermes_store.records.trash import Remark
 from hermes_store.sessions import in_use, workspaces
@@ -159,19 +159,19 @@ def _spared_because(
             if reason is not None:
                 return reason
     if not family.is_dated:
-        return "Its time of activity is not a valid time, so its age is unknown."
+        return KEPT["of unknown age"]
     if family.is_open and not chosen.include_open and not chosen.never_active:
-        return "It has not ended."
+        return KEPT["unfinished"]
     for mark, marked in protected.items():
         if any(member.id in marked for _, member in family.members):
-            return f"It is {mark}."
+            return KEPT[mark]
     return None
 
 
 def _rows(tx: Transaction, going: Sequence[Family]) -> tuple[PruneRow, ...]:
     ids = [member.id for family in going for _, member in family.members]
     size = " + ".join(
-        f"COALESCE(octet_length({column.name}), 0)"
+        f"COALESCE(octet_length(CAST({column.name} AS TEXT)), 0)"
         for column in MESSAGE_COLUMNS
         if column.declaration == "TEXT" and tx.caps.has_message(column.name)
     )

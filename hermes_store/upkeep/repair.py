@@ -26,7 +26,7 @@ from hermes_store.engines.sqlite.file_capabilities import probe
 from hermes_store.engines.sqlite.files_seen import beside, real_path
 from hermes_store.engines.sqlite.lock_waiting import TRY_SECONDS, busy_handler
 from hermes_store.engines.sqlite.salvage import Salvaged, salvage
-from hermes_store.engines.sqlite.session_database import Database
+from hermes_store.engines.sqlite.session_database import SqliteDatabase
 from hermes_store.records.upkeep_reports import Repair
 
 _CHUNK = 4_000_000
@@ -279,7 +279,7 @@ def _own_additions(path: Path, done: Repair) -> Repair:
             done = replace(done, original=original)
     said = (f"The table {each} was missing; whatever it contained is lost." for each in lost)
     done = replace(done, lost=(*done.lost, *said))
-    with closing(Database(path)) as db:
+    with closing(SqliteDatabase(path)) as db:
         if not indexed:
             with db.write() as tx:
                 fulltext.start_rebuild(tx.connection)

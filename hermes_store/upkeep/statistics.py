@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
 
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Sizes, Transaction
 from hermes_store.records.statistics import ModelUsage, SessionUsage, Stats
 from hermes_store.records.stored_values import (
     LATEST,
@@ -24,7 +23,7 @@ PAUSE_SECONDS = 1_800
 ACTIVE = f"CASE WHEN gap < {PAUSE_SECONDS} THEN gap ELSE 0 END"
 
 
-def gaps_sql(where: str = "1") -> str:
+def gaps_sql(where: str = "TRUE") -> str:
     """Return the query for each message's session, time and gap to the one before it.
 
     An index has both columns in this order, so that a million messages take half a second.
@@ -49,21 +48,19 @@ def longest_streak(days: set[date]) -> int:
     return best
 
 
-def totals(tx: Transaction, path: Path) -> Stats:
+def totals(tx: Transaction, sizes: Sizes) -> Stats:
     """Return session and message counts and sizes on disk."""
     by_source = tx.rows(
         "SELECT source, COUNT(*) AS number FROM sessions "
         "GROUP BY source ORDER BY number DESC, source"
     )
-    page_size = int(tx.value("PRAGMA page_size"))
-    log = path.with_name(path.name + "-wal")
     return Stats(
         sessions=session_rows.count(tx),
         messages=messages.count(tx),
         by_source=summed(by_source),
-        database_bytes=int(tx.value("PRAGMA page_count")) * page_size,
-        log_bytes=log.stat().st_size if log.exists() else 0,
-        reclaimable_bytes=int(tx.value("PRAGMA freelist_count")) * page_size,
+        database_bytes=sizes.database,
+        log_bytes=sizes.log,
+        reclaimable_bytes=sizes.reclaimable,
     )
 
 

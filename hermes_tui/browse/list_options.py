@@ -24,6 +24,7 @@ GROUP_WORDS = {
     Grouping.SOURCE: "Grouped by source.",
     Grouping.MODEL: "Grouped by model.",
     Grouping.WORKSPACE: "Grouped by workspace.",
+    Grouping.HOST: "Grouped by host.",
 }
 
 
@@ -46,6 +47,11 @@ def sorted_by(view: View, sort: Sort, *, found: bool = False) -> Chosen:
     said = f"The list is sorted by {sort.value}; results keep their order."
     said = said if found else f"Sorted by {sort.value}."
     return Chosen(replace(view, sort=sort), said, {"sort": sort.value})
+
+
+def groupings(address: str | None) -> list[Grouping]:
+    """Return the headings that make sense: only a server has sessions of several hosts."""
+    return [each for each in Grouping if address is not None or each is not Grouping.HOST]
 
 
 def grouped_by(view: View, group: Grouping) -> Chosen:

@@ -103,7 +103,7 @@ class ListPane(Vertical):
     def header(self, found: str | None) -> Header:
         """Return the content of the header; `found` is the number of results."""
         return Header(
-            self.access.database,
+            self.access.place,
             sum(isinstance(entry, str) for entry in self._entries),
             self._loaded_at is not None,
             selected=len(self.sessions.selected),
@@ -300,11 +300,9 @@ class ListPane(Vertical):
                 empty_list.nothing_found(self.not_searched, self._unfinished, self.view.here)
             )
         elif vacant:
-            database = self.access.database
+            place, hidden = self.access.place, bool(self.hidden)
             self.empty.update(
-                empty_list.nothing_listed(
-                    self.missing, self.view, database, hidden=bool(self.hidden)
-                )
+                empty_list.nothing_listed(self.missing, self.view, place, hidden=hidden)
             )
 
     # -- sorting, grouping, hiding ---------------------------------------------------------
@@ -326,7 +324,8 @@ class ListPane(Vertical):
         self.choose(list_options.sorted_by(self.view, Sort(name), found=self._searching))
 
     def action_group(self) -> None:
-        self.action_group_by(list_options.after(self.view.group, list(Grouping)).value)
+        groups = list_options.groupings(self.access.address)
+        self.action_group_by(list_options.after(self.view.group, groups).value)
 
     def action_group_by(self, name: str) -> None:
         self.choose(list_options.grouped_by(self.view, Grouping(name)))

@@ -129,7 +129,7 @@ class Conversation:
         assert self.session_id is not None
         self._titling = AutoTitle(self.provider)
         self._titling.start(
-            lambda: Store(self.store.path),
+            lambda: Store(self.store.address),
             self.session_id,
             said,
             answer,

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
     with tempfile.TemporaryDirectory(prefix="hermes-demo-") as folder:
         path = Path(folder) / "state.db"
         create(path, context.now)
-        place = replace(context, home=Path(folder), database=path)
+        place = replace(context, home=Path(folder), database=path, address=None)
         return _browse(options, place, demo_maker(path, place.config()))
 
 
@@ -74,7 +74,7 @@ def _browse(
     opening = opening_for(options, context, config)
     opening = replace(
         opening,
-        open_chat=demo or conversation_maker(context.database, config),
+        open_chat=demo or conversation_maker(context.database, config, address=context.address),
         # The agent cannot see the sessions of a demo.
         is_taken_over=lambda: demo is None and not uses_builtin(config),
         starts_elsewhere=lambda: demo is None and _agent_starts(config),

@@ -71,7 +71,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def go_on(context: Context, config: Config, session_id: str) -> int:
     """Continue a session on a screen, or with piped input."""
-    maker = conversation_maker(context.database, config)
+    maker = conversation_maker(context.database, config, address=context.address)
     text = _said(None)
     if text is not None:
         return _pipe(maker, session_id, text)
@@ -102,14 +102,14 @@ def _surroundings(
 ) -> Iterator[tuple[Context, Callable[[str | None], Conversation]]]:
     """Yield the context and the conversation maker; a demo has its own of both."""
     if not options.demo:
-        yield context, conversation_maker(context.database, config)
+        yield context, conversation_maker(context.database, config, address=context.address)
         return
     from hermes_tui.demo.sample import create
 
     with tempfile.TemporaryDirectory(prefix="hermes-demo-") as folder:
         path = Path(folder) / "state.db"
         create(path, context.now)
-        place = replace(context, home=Path(folder), database=path)
+        place = replace(context, home=Path(folder), database=path, address=None)
         yield place, demo_maker(path, config, options.model)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from hermes_store.errors import DatabaseMissing
+from hermes_store.errors import DatabaseMissing, InvalidInput
 from hermes_store.records.upkeep_reports import Finding, Health
 from hermes_store.upkeep.doctor import examine
+from hermes_store.upkeep.doctor_server import examine_server
 from hermes_store.upkeep.repair import repair
 from hermes_tui.cli.common.context import Context
 from hermes_tui.cli.common.output import strong
@@ -32,9 +33,26 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, context: Context) -> int:
+    if context.address is not None:
+        return _check_server(options, context)
     if not context.database.exists():
         raise DatabaseMissing(f"There is no session database at {context.database}.")
     return _repair(context) if options.repair else _check(context)
+
+
+def _check_server(options: argparse.Namespace, context: Context) -> int:
+    if options.repair:
+        raise InvalidInput(
+            f"{context.place} is on a PostgreSQL server, which repairs itself after a crash. "
+            "Damage on its disk is a case for its backups."
+        )
+    with context.store() as store:
+        findings = examine_server(store.database)
+    if context.printer.as_json:
+        context.printer.data("doctor", database=context.place, findings=_listed(findings))
+    else:
+        _show(context, findings)
+    return _health(findings)
 
 
 def _check(context: Context) -> int:
@@ -54,7 +72,7 @@ def _listed(findings: Sequence[Finding]) -> list[dict[str, str]]:
 
 
 def _show(context: Context, findings: Sequence[Finding]) -> None:
-    context.printer.line(strong(str(context.database)))
+    context.printer.line(strong(context.place))
     for finding in findings:
         context.printer.say(_line(finding), indent=" " * INDENT)
 

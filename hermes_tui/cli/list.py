@@ -263,6 +263,7 @@ def _as_data(row: ListRow) -> dict[str, Any]:
         "git_repo_root": row.place.git_repo_root,
         "git_branch": row.place.git_branch,
         "workspace": row.place.workspace,
+        **({"host": row.host} if row.host else {}),
     } | ({"root_id": row.id} if row.tip_id != row.id else {})
 
 

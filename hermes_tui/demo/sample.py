@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hermes_store.engines.sqlite.sidecar_database import Sidecar
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
+from hermes_store.engines.opening import sidecar_of
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.workspace import Place
 from hermes_store.sessions import (
@@ -42,7 +42,7 @@ _ENDINGS = {"cli": "cli_close", "cron": "cron_complete"}
 Step = tuple[float, int, Callable[[Transaction], object]]
 
 
-def create(database: Path, now: float) -> None:
+def create(database: Path | str, now: float) -> None:
     """Create the demo's database with its marks, saved searches and trash."""
     made = [each for written in conversations() for each in sessions(written, now)]
     steps = sorted(step for each in enumerate(made) for step in _steps(*each, now=now))
@@ -140,7 +140,7 @@ def _mark(store: Store, made: list[Session]) -> None:
 
 
 def _throw_away(store: Store, made: list[Session], now: float) -> None:
-    side = Sidecar(store.path, read_only=False)
+    side = sidecar_of(store.database)
     try:
         for session in made:
             if "trashed" in session.part.head:

@@ -19,7 +19,7 @@ from textual.widgets import Input, Label
 
 from hermes_store.errors import InvalidInput, StoreError
 from hermes_store.records.listing import ListRow
-from hermes_store.records.prune import PruneFilter, PrunePlan, PruneRow
+from hermes_store.records.prune import KEPT, PruneFilter, PrunePlan, PruneRow
 from hermes_store.records.safe_text import clean
 from hermes_store.records.sources import known_name
 from hermes_store.records.trash import Remark
@@ -292,9 +292,7 @@ class PruneDialog(Dialog[PrunePlan]):
 
 def _protected(spared: Sequence[Remark]) -> str:
     """Return how many conversations stay, and why, in few words."""
-    kinds = {"It is pinned.": "pinned", "It is archived.": "archived"}
-    kinds |= {"It has not ended.": "unfinished"}
-    kinds |= {"Its time of activity is not a valid time, so its age is unknown.": "of unknown age"}
+    kinds = {sentence: kind for kind, sentence in KEPT.items()}
     counted = Counter(kinds.get(each.text, "in use") for each in spared)
     why = ", ".join(
         f"{number:,} {kind}" if len(counted) > 1 else kind for kind, number in counted.most_common()

@@ -62,7 +62,7 @@ class FiguresScreen(Screen[date]):
         super().__init__()
         self.access = access
         self._now = now
-        self._heading = f" Figures  {'demo' if demo else short_path(access.database)}"
+        self._heading = f" Figures  {'demo' if demo else short_path(access.place)}"
         self._period = 1
         self._activity: Activity | None = None
         self._usage: Usage | None = None

@@ -51,9 +51,11 @@ class FirstPage:
         place: Place | None = None,
         *,
         scoped: bool = True,
+        address: str | None = None,
     ) -> None:
         """Find the workspace of a `place`; if `scoped`, show only that one."""
         self._database, self._now = database, now
+        self._address = address
         self._place, self._scoped = place, scoped
         self.view = view
         self.here: str | None = None
@@ -64,10 +66,10 @@ class FirstPage:
         self._thread.start()
 
     def _read(self) -> None:
-        if not self._database.exists():
+        if self._address is None and not self._database.exists():
             return
         try:
-            store = Store(self._database, read_only=True)
+            store = Store(self._address or self._database, read_only=True)
             if self._place is not None:
                 self.here = store.lists.workspace_here(self._place)
                 self.view = replace(self.view, here=self.here if self._scoped else None)

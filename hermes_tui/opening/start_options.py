@@ -45,6 +45,7 @@ class Opening:
     """Everything the browser needs to open."""
 
     database: Path
+    """The file; of a server, where files about it are kept."""
     clock: Callable[[], float]
     view: View = field(default_factory=View)
     limits: Limits = field(default_factory=Limits)
@@ -77,6 +78,8 @@ class Opening:
     """The workspace of that folder, if any conversation took place there."""
     chat_first: bool = False
     """Whether to start in the chat, with the session of `state`."""
+    address: str | None = None
+    """The address of the server that has the sessions, if one has."""
 
     kept: Kept = field(default_factory=Kept)
     """What is remembered from earlier runs, as far as it still holds."""

@@ -24,7 +24,7 @@ Part = tuple[str, str] | Content | str
 class Header:
     """The content of the header."""
 
-    database: Path
+    database: Path | str
     conversations: int
     complete: bool
     """Whether all conversations have been counted."""

@@ -34,7 +34,7 @@ def nothing_found(
 
 
 def nothing_listed(
-    error: StoreError | None, view: View, database: Path, *, hidden: bool
+    error: StoreError | None, view: View, database: Path | str, *, hidden: bool
 ) -> Content:
     """Return the text for a list without conversations."""
     if error is not None and not isinstance(error, DatabaseMissing):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from hermes_store.config.database_address import shown
 from hermes_store.records.safe_text import clean, one_line
 
 # Characters that take one column each: most text. Everything else is measured with rich's tables,
@@ -67,8 +68,10 @@ def fit_title(title: str, width: int) -> str:
     return fit(base + numbered[0], width)
 
 
-def short_path(path: Path) -> str:
-    """Return a path with the home folder as ~."""
+def short_path(path: Path | str) -> str:
+    """Return a path with the home folder as ~, or the address of a server without details."""
+    if isinstance(path, str):
+        return shown(path).partition("?")[0]
     try:
         return f"~/{path.expanduser().relative_to(Path.home())}"
     except (ValueError, RuntimeError):  # elsewhere, or no home folder is known

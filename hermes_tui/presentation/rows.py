@@ -77,12 +77,18 @@ class _Cells(NamedTuple):
     cost: float = 0.0
 
 
+def _where(row: ListRow) -> str:
+    """Return the workspace of a conversation, and the machine if it was sent from one."""
+    workspace = row.place.workspace
+    names = [row.host or "", "" if workspace is None else short_name(workspace)]
+    return ":".join(plain(name) for name in names if name) or "—"
+
+
 def session_line(row: ListRow, width: int, state: RowState) -> Line:
     """Return a conversation as one line of a list."""
     fold = ("▾" if state.unfolded else "▸") if row.foldable else " "
-    where = row.place.workspace
     cells = _Cells(
-        "—" if where is None else plain(short_name(where)),
+        _where(row),
         plain(describe(row.source).label),
         _moment(row, state),
         row.message_count,

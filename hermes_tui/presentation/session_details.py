@@ -69,6 +69,8 @@ def info(row: ListRow, sessions: Sequence[Session], weight: Weight, files: int) 
         lines.append(("Segments", f"{row.segments}, split by compression; the first is {first}"))
     if row.relatives:
         lines.append(("Children", plural(row.relatives, "child session")))
+    if row.host:
+        lines.append(("Host", plain(row.host)))
     if row.place.workspace:
         lines.append(("Workspace", plain(row.place.workspace)))
     if row.place.cwd and row.place.cwd != row.place.workspace:

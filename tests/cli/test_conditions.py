@@ -18,6 +18,7 @@ from hermes_store import SessionDB
 from hermes_tui.cli import main
 from hermes_tui.cli.common.progress import ProgressLine
 from tests.cli.command import environment, hermes
+from tests.sqlite_parts import sqlite
 
 CHAT = "20250303_101500_f00d"
 
@@ -65,7 +66,7 @@ def test_a_newer_file_is_read_and_never_changed_in_its_schema(full_home: Path) -
 
 def test_a_write_protected_folder_can_be_read_and_refuses_changes(full_home: Path) -> None:
     with SessionDB(full_home / "state.db") as db:
-        db._db.truncate_log()
+        sqlite(db._db).truncate_log()
     os.chmod(full_home, 0o555)
     os.chmod(full_home / "state.db", 0o444)
     code = (

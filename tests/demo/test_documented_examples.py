@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,7 @@ import pytest
 from hermes_store.records.search import Request
 from hermes_store.store import Store
 from hermes_tui.demo.sample import EARLIER_SEARCHES, SAVED_SEARCHES, create
+from tests import postgres
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = {
@@ -67,6 +68,23 @@ def demo_at(tmp_path_factory: pytest.TempPathFactory) -> Callable[[float], Path]
     return made
 
 
+@pytest.fixture(scope="module")
+def hub() -> Iterator[Callable[[Path], str]]:
+    """Return a server to which a laptop has sent a demo: only there, sessions have a host."""
+    made: list[str] = []
+
+    @cache
+    def sent(file: Path) -> str:
+        made.append(postgres.fresh_address())
+        with Store(file, read_only=True) as source, Store(made[-1]) as server:
+            source.transfer.push(server.database, host="laptop")
+        return made[-1]
+
+    yield sent
+    for address in made:
+        postgres.drop(address)
+
+
 def test_the_examples_are_seen() -> None:
     assert {
         "docker deploy after:7d", "docker deploy source:telegram after:7d", "docker after:7d",
@@ -81,9 +99,12 @@ ALSO = ('"exit code" source:telegram after:7d', "部署", "PR1137", *SAVED_SEARC
 
 
 @pytest.mark.parametrize("text", [*_searches(), *ALSO])
-def test_it_finds_something(text: str, demo_at: Callable[[float], Path]) -> None:
+def test_it_finds_something(
+    text: str, demo_at: Callable[[float], Path], hub: Callable[[Path], str]
+) -> None:
     now = AT.get(text, USUAL)
-    with Store(demo_at(now), read_only=True) as store:
+    file = demo_at(now)
+    with Store(hub(file) if "host:" in text else file, read_only=True) as store:
         found = store.search.run(Request(text, now=now, relax=False))
         assert found.messages.number, found.diagnostics
 

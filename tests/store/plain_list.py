@@ -328,6 +328,7 @@ class PlainList:
             Grouping.DATE: lambda each: heading(now, moment(each)),
             Grouping.SOURCE: lambda each: describe(each.source).label,
             Grouping.MODEL: lambda each: each.model or "no model",
+            Grouping.HOST: lambda _: "written here",
         }
         groups: dict[str, list[str]] = {}
         for each in found:

@@ -12,6 +12,7 @@ import pytest
 
 from hermes_store import SessionDB, errors
 from tests import rights
+from tests.sqlite_parts import sqlite
 from tests.support import add, found, is_whole, raw
 
 
@@ -161,7 +162,7 @@ def test_a_file_in_use_for_too_long(
 
 
 def _fill_disk(db: SessionDB) -> None:
-    writer = db._db._file._writer
+    writer = sqlite(db._db)._file._writer
     assert writer is not None
     pages = writer.execute("PRAGMA page_count").get
     writer.execute(f"PRAGMA max_page_count = {pages + 2}")
@@ -228,6 +229,7 @@ def test_strange_text_is_stored_without_loss_of_the_rest(db: SessionDB, text: st
     assert db.export_all()[0]["messages"] == db.get_messages("a")
 
 
+@pytest.mark.sqlite("PostgreSQL refuses text that is not valid UTF-8")
 def test_words_around_strange_bytes_are_found(db: SessionDB) -> None:
     add(db, "nul", "alpha\x00beta gamma")
     add(db, "half", "delta \ud83d epsilon")

@@ -6,6 +6,8 @@ import time
 from typing import Any
 
 from hermes_store import SessionDB
+from hermes_store.engines.sqlite.transaction import SqliteTransaction
+from hermes_store.records.search import Request
 from hermes_store.trash.api import Trash
 from hermes_store.trash.move_to_trash import LEASE
 
@@ -22,12 +24,15 @@ def everything(db: SessionDB) -> dict[str, Any]:
         }
         if tx.caps.activity:
             found["activity"] = list(tx.rows(f"SELECT {ACTIVITY} FROM session_activity ORDER BY 1"))
-            found["chains"] = list(
-                tx.rows("SELECT session_id, chain_active FROM session_activity WHERE listed = 1")
+            chains = "SELECT session_id, chain_active FROM session_activity WHERE listed = TRUE"
+            found["chains"] = sorted(tx.rows(chains))
+        if isinstance(tx, SqliteTransaction):
+            found["words"] = sorted(
+                tx.rows("SELECT rowid FROM messages_fts WHERE messages_fts MATCH 'word'")
             )
-        found["words"] = sorted(
-            tx.rows("SELECT rowid FROM messages_fts WHERE messages_fts MATCH 'word'")
-        )
+    found["found"] = [
+        hit.message_id for hit in db.store.search.run(Request("word", limit=100)).hits
+    ]
     found["list"] = [
         (each.root_id, each.preview) for each in db.store.lists.conversations(limit=-1)
     ]

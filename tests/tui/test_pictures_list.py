@@ -13,6 +13,7 @@ from hermes_store.records.listing import Grouping, Sort, View
 from hermes_store.records.search import Looked, Request, SearchResult
 from hermes_store.search.api import MessageSearch
 from hermes_store.store import Store
+from hermes_tui.browse import list_options
 from hermes_tui.opening.start_options import State
 from hermes_tui.presentation import themes
 from tests.store import newer
@@ -193,7 +194,7 @@ def test_folded_again(sample: Path, snap: Snap) -> None:
     snap(make_app(sample, state=at(stock.FAMILY)), "tab", "right", "down", "left")
 
 
-@pytest.mark.parametrize("group", [each for each in Grouping if each is not Grouping.NONE])
+@pytest.mark.parametrize("group", list_options.groupings(None)[1:])
 def test_grouped(sample: Path, snap: Snap, group: Grouping) -> None:
     snap(make_app(sample, view=View(group=group)), "tab")
 

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
-import apsw
-
-from hermes_store.engines.base import Progress
+from hermes_store.engines.base import Database, Progress
 from hermes_store.engines.sqlite import fulltext
-from hermes_store.engines.sqlite.session_database import Database
+from hermes_store.engines.sqlite.session_database import SqliteDatabase
+from hermes_store.engines.sqlite.transaction import overwriting
 from hermes_store.errors import DatabaseLocked, DatabaseReadOnly, DiskFull
-
-
-@contextmanager
-def overwriting(con: apsw.Connection) -> Iterator[None]:
-    """Overwrite with zeros what is deleted in the block."""
-    before = con.execute("PRAGMA secure_delete").get
-    con.execute("PRAGMA secure_delete = ON")
-    try:
-        yield
-    finally:
-        con.execute(f"PRAGMA secure_delete = {before}")
-
 
 CHINESE = (
     "Words of deleted messages may remain in messages_fts_cjk until Hermes Agent rebuilds it with "
     "'hermes sessions optimize-storage'."
+)
+ON_SERVER = (
+    "The server reuses the space of deleted text; until then, fragments may remain in its files, "
+    "and longer in its logs and backups."
 )
 REWRITE_BYTES = 500_000_000
 """Up to this size, about 5 s of holding the write lock, the database is rewritten at the end."""
@@ -39,6 +29,9 @@ def last_traces(db: Database, progress: Progress | None = None) -> str | None:
     gigabyte, in short transactions beside other writers. Pages keep remains from the time when
     they were split, until the database is rewritten. Return a sentence about what is left.
     """
+    if not isinstance(db, SqliteDatabase):
+        db.vacuum()
+        return ON_SERVER
     with db.read() as tx:
         tables = [name for name in fulltext.TABLES if name in tx.caps.tables]
         beyond = CHINESE if "messages_fts_cjk" in tx.caps.tables else None
@@ -55,7 +48,7 @@ def last_traces(db: Database, progress: Progress | None = None) -> str | None:
     return " ".join(filter(None, left)) or None
 
 
-def _rewrite(db: Database) -> str | None:
+def _rewrite(db: SqliteDatabase) -> str | None:
     if db.path.stat().st_size <= REWRITE_BYTES:
         with suppress(DatabaseLocked, DiskFull):
             db.run_outside_transaction("VACUUM")
@@ -66,7 +59,7 @@ def _rewrite(db: Database) -> str | None:
     )
 
 
-def _merge(db: Database, table: str, progress: Progress | None) -> None:
+def _merge(db: SqliteDatabase, table: str, progress: Progress | None) -> None:
     step, more = 0, True
     while more:
         with db.write() as tx, overwriting(tx.connection):

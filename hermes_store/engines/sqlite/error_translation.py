@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 
 from hermes_store import errors
+from hermes_store.engines.base import ConstraintFailed
 from hermes_store.records.safe_text import clean, one_line, shorten
 
 MAX_WORDS = 200
@@ -86,6 +87,11 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except apsw.InterruptError:
         raise
+    except ConstraintFailed as error:
+        cause = error.__cause__
+        if not isinstance(cause, apsw.Error):
+            raise
+        raise translate(cause, path) from cause
     except OverflowError as error:
         raise errors.InvalidInput("A number is too large to store.") from error
     except apsw.Error as error:

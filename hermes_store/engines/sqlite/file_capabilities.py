@@ -12,6 +12,7 @@ import apsw
 
 from hermes_store.engines.base import Capabilities, FullText
 from hermes_store.engines.sqlite import fulltext, session_activity_table, unknown_layout
+from hermes_store.engines.sqlite.dialect import DIALECT
 from hermes_store.engines.sqlite.schema import COLUMNS, PLACE_COLUMNS, SCHEMA_VERSION
 from hermes_store.engines.sqlite.schema_reader import columns, stored
 from hermes_store.records.stored_values import number
@@ -109,5 +110,6 @@ def probe(con: apsw.Connection) -> Capabilities:
         trigram=_layout(tables, fulltext.TRIGRAM),
         activity=found == SCHEMA_VERSION and session_activity_table.is_intact(con),
         unindexed=_unindexed(con),
+        dialect=DIALECT,
         missing=lacking,
     )

@@ -24,10 +24,10 @@ from hermes_store.engines.sqlite import fulltext, schema, session_activity_table
 from hermes_store.engines.sqlite.file_capabilities import version
 from hermes_store.engines.sqlite.schema_reader import columns as columns_of
 from hermes_store.engines.sqlite.schema_reader import stored
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.sqlite.transaction import SqliteTransaction
 from hermes_store.records.stored_values import text
 
-Write = Callable[[], AbstractContextManager[Transaction]]
+Write = Callable[[], AbstractContextManager[SqliteTransaction]]
 
 RECORD = "hermes_sessions_migration_"
 """Prefix of the `state_meta` key that records an applied migration."""

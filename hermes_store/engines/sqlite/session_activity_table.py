@@ -18,6 +18,7 @@ import apsw
 
 from hermes_store.engines.base import Capabilities
 from hermes_store.engines.sqlite import trigger_fingerprint
+from hermes_store.engines.sqlite.dialect import DIALECT
 from hermes_store.engines.sqlite.schema_reader import stored
 from hermes_store.records import relation_to_parent as edges
 from hermes_store.records.stored_values import number
@@ -30,14 +31,9 @@ _RULE_KEY = "hermes_sessions_activity_rule"
 LISTED = ", ".join(f"'{each.value}'" for each in edges.LISTED)
 
 
-def json_text(column: str, key: str) -> str:
-    """Return the SQL that reads text from a JSON column; NULL if it is not JSON."""
-    return f"CASE WHEN json_valid({column}) THEN json_extract({column}, '$.{key}') END"
-
-
 def edge(child: str, parent: str, known: edges.Known | None = None) -> str:
     """Return the SQL for the edge between two `sessions` rows."""
-    return edges.rule(child, parent, json_text, known)
+    return edges.rule(child, parent, DIALECT.json_text, known)
 
 
 STATEMENTS = (

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import apsw
 
+from hermes_store.engines import message_states
 from hermes_store.engines.base import Capabilities
-from hermes_store.engines.sqlite import message_states, unknown_layout
+from hermes_store.engines.sqlite import unknown_layout
+from hermes_store.engines.sqlite.dialect import DIALECT
 from hermes_store.engines.sqlite.session_activity_table import (
     LISTED,
     PREVIEW_BYTES,
     TABLE,
     edge,
-    json_text,
 )
 from hermes_store.records.relation_to_parent import Known
 
@@ -77,7 +78,7 @@ def _computed(caps: Capabilities) -> str:
     )
     parent = "sessions p WHERE p.id = s.parent_session_id"
     # A session whose parent is missing has no row there, and is a root unless it is marked.
-    marked = json_text("s.model_config", "_delegate_from")
+    marked = DIALECT.json_text("s.model_config", "_delegate_from")
     alone = f"CASE WHEN {marked} <> '__orphaned__' THEN 'agent' ELSE '' END"
     kind = f"COALESCE((SELECT {edge('s', 'p', known)} FROM {parent}), {alone})"
     root = (

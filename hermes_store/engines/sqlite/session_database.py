@@ -1,13 +1,13 @@
 """The session database: readers that never lock, and one writer.
 
-A `Database` is safe to share between threads. Each read sees one snapshot; each write is one
+A `SqliteDatabase` is safe to share between threads. Each read sees one snapshot; each write is one
 IMMEDIATE transaction.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import apsw
 
 from hermes_store import errors
-from hermes_store.engines.base import Capabilities, Progress, Synchronous
+from hermes_store.engines.base import Answer, Capabilities, Progress, Sizes, Synchronous
 from hermes_store.engines.sqlite import (
     migrations,
     session_activity_temp_view,
@@ -25,9 +25,10 @@ from hermes_store.engines.sqlite.checkpoint import SIZE_LIMIT, Checkpointer
 from hermes_store.engines.sqlite.cjk_stand_in import StandIn
 from hermes_store.engines.sqlite.damage import mended_declarations
 from hermes_store.engines.sqlite.file_capabilities import probe
+from hermes_store.engines.sqlite.holders import holders
 from hermes_store.engines.sqlite.lock_waiting import retried
 from hermes_store.engines.sqlite.sqlite_file import SqliteFile
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.sqlite.transaction import SqliteTransaction
 
 READER_CACHE_KIB = 250
 
@@ -35,7 +36,7 @@ log = logging.getLogger("hermes_store.database")
 _warned_paths: set[Path] = set()
 
 
-class Database:
+class SqliteDatabase:
     """One session database, opened for reading or for reading and writing."""
 
     def __init__(
@@ -91,6 +92,21 @@ class Database:
         return self._file.path
 
     @property
+    def folder(self) -> Path:
+        """Where the files that belong to it are, such as transcripts."""
+        return self.path.parent
+
+    @property
+    def address(self) -> str:
+        """What opens this database again."""
+        return str(self.path)
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return str(self.path)
+
+    @property
     def read_only(self) -> bool:
         """Whether changes are refused."""
         return self._file.read_only
@@ -98,12 +114,12 @@ class Database:
     # -- reading ---------------------------------------------------------------------------
 
     @contextmanager
-    def read(self) -> Iterator[Transaction]:
+    def read(self) -> Iterator[SqliteTransaction]:
         """Provide a read-only snapshot for the length of the block."""
         with self._file.errors(), self._file.snapshot() as con:
             yield self._transaction(con)
 
-    def _transaction(self, con: apsw.Connection) -> Transaction:
+    def _transaction(self, con: apsw.Connection) -> SqliteTransaction:
         """Return a transaction that has `session_activity`, as a table or a view."""
         cookie = con.execute("PRAGMA schema_version").get
         known = (self._file.generation, cookie)
@@ -114,7 +130,7 @@ class Database:
         if self._provided.get(con) != cookie:
             session_activity_temp_view.provide(con, caps)
             self._provided[con] = cookie
-        return Transaction(con, caps)
+        return SqliteTransaction(con, caps)
 
     def _refuse_strangers(self, con: apsw.Connection) -> None:
         """Refuse a database of another kind, and an empty one if opened read-only."""
@@ -131,12 +147,12 @@ class Database:
     # -- writing ---------------------------------------------------------------------------
 
     @contextmanager
-    def write(self, *, durable: bool = False) -> Iterator[Transaction]:
+    def write(self, *, durable: bool = False, alone: bool = True) -> Iterator[SqliteTransaction]:
         """Run the block in one IMMEDIATE transaction, or join the one in progress.
 
         The transaction is committed when the block ends and rolled back when it raises. A
         `durable` one is on disk when the block has ended, even with `synchronous="NORMAL"`; so is
-        everything that it could see.
+        everything that it could see. SQLite has one writer at a time, `alone` or not.
         """
         with self._file.lock, self._file.errors():
             con = self._writer()
@@ -156,6 +172,11 @@ class Database:
                     self._provided.pop(con, None)  # the view was rolled back too
                     raise
             self._checkpointer.run_if_due()
+
+    def change(self, work: Callable[[SqliteTransaction], Answer], *, alone: bool = True) -> Answer:
+        """Run some work in a transaction; waiting for locks is all it takes here."""
+        with self.write(alone=alone) as tx:
+            return work(tx)
 
     @contextmanager
     def _flushed(self, con: apsw.Connection) -> Iterator[None]:
@@ -222,6 +243,24 @@ class Database:
                 "but readers and writers wait for each other; move it to a local disk if you can.",
                 self.path,
             )
+
+    def sizes(self) -> Sizes:
+        """Return how much space the file and its log take."""
+        with self.read() as tx:
+            page = int(tx.value("PRAGMA page_size"))
+            pages = int(tx.value("PRAGMA page_count"))
+            free = int(tx.value("PRAGMA freelist_count"))
+        log_file = self.path.with_name(self.path.name + "-wal")
+        in_log = log_file.stat().st_size if log_file.exists() else 0
+        return Sizes(pages * page, in_log, free * page)
+
+    def vacuum(self) -> None:
+        """Rewrite the file without its free pages."""
+        self.run_outside_transaction("VACUUM")
+
+    def is_shared(self) -> bool:
+        """Tell whether other processes have the file open."""
+        return bool(holders(self.path))
 
     def run_outside_transaction(self, sql: str) -> None:
         """Run a statement that SQLite refuses inside a transaction, such as VACUUM."""

@@ -14,21 +14,30 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
 
 import apsw
 
 from hermes_store import errors
-from hermes_store.engines.base import Capabilities, FullText
+from hermes_store.engines.base import Answer, Capabilities, FullText
+from hermes_store.engines.sqlite.dialect import DIALECT
 from hermes_store.engines.sqlite.files_seen import beside, real_path
 from hermes_store.engines.sqlite.sqlite_file import SqliteFile
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.sqlite.transaction import SqliteTransaction
 
 VERSION = 1
 
 _DAMAGE = (apsw.NotADBError, apsw.CorruptError)
 _NO_CAPABILITIES = Capabilities(
-    0, False, (), (), frozenset(), FullText.NONE, FullText.NONE, activity=False, unindexed=None
+    0,
+    False,
+    (),
+    (),
+    frozenset(),
+    FullText.NONE,
+    FullText.NONE,
+    activity=False,
+    unindexed=None,
+    dialect=DIALECT,
 )
 
 _SCHEMA = (
@@ -66,8 +75,6 @@ _ADDITIONS = (
 
 log = logging.getLogger("hermes_store.sidecar")
 
-Answer = TypeVar("Answer")
-
 
 def path_for(database: Path) -> Path:
     """Return the path of a database's sidecar."""
@@ -78,7 +85,7 @@ class _Unusable(Exception):
     """There is no file, or none that this version can read."""
 
 
-class Sidecar:
+class SqliteSidecar:
     """The sidecar of one session database. Safe to share between threads."""
 
     def __init__(self, database_path: Path, *, read_only: bool = False) -> None:
@@ -96,6 +103,16 @@ class Sidecar:
         return self._file.path
 
     @property
+    def exists(self) -> bool:
+        """Whether anything was ever stored."""
+        return self.path.exists()
+
+    @property
+    def name(self) -> str:
+        """What people call the place of this data."""
+        return str(self.path)
+
+    @property
     def read_only(self) -> bool:
         """Whether changes are refused."""
         return self._file.read_only
@@ -111,13 +128,13 @@ class Sidecar:
     # -- reading ---------------------------------------------------------------------------
 
     @contextmanager
-    def read(self) -> Iterator[Transaction | None]:
+    def read(self) -> Iterator[SqliteTransaction | None]:
         """Provide one snapshot of the file, or None if there is no usable file."""
         with self._told(), self._view() as tx:
             yield tx
 
     @contextmanager
-    def _view(self) -> Iterator[Transaction | None]:
+    def _view(self) -> Iterator[SqliteTransaction | None]:
         try:
             con = self._file.take_reader()
         except (_Unusable, errors.DatabaseMissing):
@@ -125,13 +142,13 @@ class Sidecar:
             return
         try:
             con.execute("BEGIN")
-            yield Transaction(con, _NO_CAPABILITIES)
+            yield SqliteTransaction(con, _NO_CAPABILITIES)
         finally:
             if con.in_transaction:
                 con.execute("ROLLBACK")
             self._file.give_back(con)
 
-    def ask(self, question: Callable[[Transaction], Answer], nothing: Answer) -> Answer:
+    def ask(self, question: Callable[[SqliteTransaction], Answer], nothing: Answer) -> Answer:
         """Return the answer to a question, or `nothing` if there is no usable file.
 
         Read errors are logged, never raised: a list of sessions must not fail because of its
@@ -161,16 +178,16 @@ class Sidecar:
     # -- writing ---------------------------------------------------------------------------
 
     @contextmanager
-    def write(self) -> Iterator[Transaction]:
+    def write(self) -> Iterator[SqliteTransaction]:
         """Run the block in one IMMEDIATE transaction, or join the one in progress."""
         self.require_writable()
         with self._file.lock, self._told():
             con = self._writer()
             if con.in_transaction:
-                yield Transaction(con, _NO_CAPABILITIES)
+                yield SqliteTransaction(con, _NO_CAPABILITIES)
                 return
             with self._file.transaction(con):
-                yield Transaction(con, _NO_CAPABILITIES)
+                yield SqliteTransaction(con, _NO_CAPABILITIES)
 
     def give_space_back(self) -> None:
         """Shrink the file after rows were deleted, and empty its log if nobody needs it."""

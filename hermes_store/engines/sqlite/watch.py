@@ -16,7 +16,7 @@ from hermes_store.engines.sqlite.sqlite_file import SqliteFile
 from hermes_store.errors import DatabaseError
 
 
-class Watch:
+class SqliteWatch:
     """Watches one database and its sidecar, from one thread."""
 
     def __init__(self, path: Path) -> None:

@@ -22,12 +22,13 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+from hermes_store.engines.base import Transaction
 from hermes_store.engines.sqlite import word_list_file as file
 from hermes_store.engines.sqlite import words_of_index as index
 from hermes_store.engines.sqlite.create_file import create
 from hermes_store.engines.sqlite.files_seen import beside, real_path
 from hermes_store.engines.sqlite.fulltext import WORDS
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.sqlite.transaction import SqliteTransaction
 from hermes_store.engines.sqlite.word_list_file import Head, Loaded, Sections, Stamp
 from hermes_store.errors import StoreError
 
@@ -40,7 +41,7 @@ LEARN_SECONDS = 5.0
 MUCH_ADDED = 4
 """The list is made anew when a quarter of it has been added, mostly words that were there."""
 
-Snapshots = Callable[[], AbstractContextManager[Transaction]]
+Snapshots = Callable[[], AbstractContextManager[SqliteTransaction]]
 Progress = Callable[[int, int], None]
 
 
@@ -77,7 +78,7 @@ class WordList:
                 self._loaded = None
             return self._loaded
 
-    def covered(self, tx: Transaction) -> int:
+    def covered(self, tx: SqliteTransaction) -> int:
         """Return the highest message id whose words are listed; 0 without a usable list."""
         loaded = self._current()
         if loaded is None or not index.can_be_made(tx) or not index.belongs(loaded.head, tx):
@@ -249,7 +250,7 @@ class WordList:
         return True
 
 
-def _unfinished(part: Path, tx: Transaction) -> tuple[Head | None, str | None]:
+def _unfinished(part: Path, tx: SqliteTransaction) -> tuple[Head | None, str | None]:
     """Return the head of a list that was interrupted, and where to go on, if it can."""
     head = file.head_of(part)
     if head is None or not index.belongs(head, tx):

@@ -9,7 +9,7 @@ import apsw
 
 from hermes_store.engines.base import FullText
 from hermes_store.engines.sqlite.fulltext import WORDS, indexed_text
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.sqlite.transaction import SqliteTransaction
 from hermes_store.engines.sqlite.word_list_file import SECTION_OF, SECTIONS, Head, Sections, joined
 from hermes_store.records.stored_values import LARGEST, number, text
 
@@ -22,7 +22,7 @@ INDEXED_OF_TOOLS = 8_192
 _CUT_OFF = re.compile(rb"[^\n]{32760,}")
 
 
-def can_be_made(tx: Transaction) -> bool:
+def can_be_made(tx: SqliteTransaction) -> bool:
     """Tell whether an index holds the words of all messages, and ids are assigned only once."""
     return (
         tx.caps.words is not FullText.NONE
@@ -35,7 +35,7 @@ def can_be_made(tx: Transaction) -> bool:
 class WordsOfIndex:
     """The words of an index without a list of them: only their beginnings can be looked up."""
 
-    def __init__(self, tx: Transaction) -> None:
+    def __init__(self, tx: SqliteTransaction) -> None:
         self._tx = tx
 
     def sharing_letters(self, word: str, limit: int) -> list[str]:
@@ -105,7 +105,7 @@ def words_between(con: apsw.Connection, low: int, high: int) -> Sections:
     return joined(found)
 
 
-def apart(tx: Transaction, after: int = 0, up_to: int = LARGEST) -> list[int]:
+def apart(tx: SqliteTransaction, after: int = 0, up_to: int = LARGEST) -> list[int]:
     """Return the messages with text that the indexes do not hold.
 
     Trigram indexes of other programs end at NUL, with which multimodal content begins; the
@@ -135,7 +135,7 @@ def cut_off(sections: Sections) -> list[str]:
     return [word.decode("utf-8", "replace") for word in found]
 
 
-def having(tx: Transaction, words: Sequence[str], high: int) -> list[int]:
+def having(tx: SqliteTransaction, words: Sequence[str], high: int) -> list[int]:
     """Return the messages up to an id that have one of some words."""
     return [
         message_id
@@ -160,13 +160,13 @@ def share(last: str | None) -> int:
 # -- which database it is ----------------------------------------------------------------------
 
 
-def _identity(tx: Transaction, message_id: int) -> str | None:
+def _identity(tx: SqliteTransaction, message_id: int) -> str | None:
     """Return what tells the message with an id from that of another database."""
     row = tx.one("SELECT session_id, timestamp FROM messages WHERE id = ?", (message_id,))
     return None if row is None else f"{text(row[0])} {row[1]}"
 
 
-def samples(tx: Transaction, top: int) -> dict[str, str]:
+def samples(tx: SqliteTransaction, top: int) -> dict[str, str]:
     found: dict[str, str] = {}
     for place in range(SAMPLES, 0, -1):
         near = tx.value("SELECT MAX(id) FROM messages WHERE id <= ?", (top * place // SAMPLES,))
@@ -176,7 +176,7 @@ def samples(tx: Transaction, top: int) -> dict[str, str]:
     return found
 
 
-def belongs(head: Head, tx: Transaction) -> bool:
+def belongs(head: Head, tx: SqliteTransaction) -> bool:
     """Tell whether a list was made from this database, and from no later state of it.
 
     Ids are assigned once, so a database that has assigned fewer is an older copy.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.word_list import WordList
+from hermes_store.engines.base import Database, WordSource
 from hermes_store.records.recall import Recalled
 from hermes_store.search.recall import recall
 from hermes_store.search.recall.recall import Summarise
@@ -14,7 +13,7 @@ from hermes_store.search.recall.recall import Summarise
 class Recall:
     """Recalls earlier conversations; see docs/recall.md."""
 
-    def __init__(self, database: Database, words: WordList) -> None:
+    def __init__(self, database: Database, words: WordSource) -> None:
         self._database = database
         self._words = words
 

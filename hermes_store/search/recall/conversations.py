@@ -10,9 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from hermes_store.engines.sqlite.tokenizer import tokenizer
-from hermes_store.engines.sqlite.transaction import Transaction
-from hermes_store.engines.sqlite.word_list import WordList
+from hermes_store.engines.base import Transaction, WordSource
 from hermes_store.records import stored_values
 from hermes_store.records.recall import RecalledSession
 from hermes_store.records.relation_to_parent import Edge
@@ -20,14 +18,15 @@ from hermes_store.records.search import Relaxation, Strength
 from hermes_store.records.session import Session
 from hermes_store.search import ranking
 from hermes_store.search.cancellation import Stop
-from hermes_store.search.candidates import Found
 from hermes_store.search.field_conditions import Condition
 from hermes_store.search.hits import details
+from hermes_store.search.matcher import Found
 from hermes_store.search.query_tree import And, Node
 from hermes_store.search.recall import excerpt, question
 from hermes_store.search.run_plan import Search
 from hermes_store.search.snippets import wanted_texts
 from hermes_store.search.titles import with_matching_title
+from hermes_store.search.weights import MACHINES
 from hermes_store.sessions import lineage, session_rows
 
 SEEN = 200
@@ -45,9 +44,10 @@ def whole_lineage(tx: Transaction, session_id: str | None) -> tuple[str, ...]:
     if session_id is None or not session_rows.exists(tx, session_id):
         return ()
     family = tx.rows(
-        "WITH RECURSIVE family(id) AS (SELECT ? UNION SELECT s.id FROM family "
-        "JOIN sessions s ON s.parent_session_id = family.id) SELECT id FROM family",
-        (lineage.path_from_root(tx, session_id)[0],),
+        "WITH RECURSIVE family(id) AS (SELECT value FROM json_each(?) UNION "
+        "SELECT s.id FROM family JOIN sessions s ON s.parent_session_id = family.id) "
+        "SELECT id FROM family",
+        (json.dumps(lineage.path_from_root(tx, session_id)[:1]),),
     )
     return tuple(row[0] for row in family if type(row[0]) is str)
 
@@ -67,7 +67,7 @@ class Seeker:
     def __init__(
         self,
         tx: Transaction,
-        words: WordList,
+        words: WordSource,
         skipped: Sequence[str],
         *,
         roles: Sequence[str],
@@ -102,8 +102,8 @@ class Seeker:
         self, wanted: Node, limit: int
     ) -> tuple[list[Chosen], tuple[Relaxation, ...]]:
         """Return the best conversations for a tree, or for the first wider tree that has any."""
-        split = tokenizer(self._tx.connection)
-        listed = self._list if self._list.covered(self._tx) else None
+        split = self._tx.split
+        listed = self._search(wanted).matcher.vocabulary()
         for tree, steps in question.ladder(wanted, split, listed, self._frequency):
             found = self._best(tree, limit)
             if found:
@@ -162,7 +162,7 @@ class Seeker:
         if first and not self._roles:
             # A message may match with some of the words; a short title must have them all.
             every = And(wanted_texts(tree), tree.span)
-            named = with_matching_title(self._tx, every, search.rows.conditions, limit)
+            named = with_matching_title(self._tx, every, search.matcher.conditions, limit)
             titled = tuple(root for root in named if self._may_be_named(root))
         rows = list(islice(ranking.ranked(search, SEEN, weighted=True), SEEN))
         root_of = lineage.roots(self._tx, (row.session_id for row in rows))
@@ -194,12 +194,12 @@ class Seeker:
 
     def _machines(self, roots: Iterable[str]) -> set[str]:
         """Return the conversations without a user."""
-        sources = ", ".join("?" * len(ranking.MACHINES))
+        sources = ", ".join("?" * len(MACHINES))
         rows = self._tx.rows(
             "SELECT a.session_id FROM json_each(?) wanted "
             "CROSS JOIN session_activity a ON a.session_id = wanted.value "
             f"WHERE a.source IN ({sources}) OR a.edge = 'agent'",
-            (json.dumps(list(roots)), *ranking.MACHINES),
+            (json.dumps(list(roots)), *MACHINES),
         )
         return {row[0] for row in rows}
 

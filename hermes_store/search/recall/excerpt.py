@@ -11,8 +11,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hermes_store.engines.sqlite.message_states import readable
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
+from hermes_store.engines.message_states import readable
 from hermes_store.records import tool_calls
 from hermes_store.records.message import Message
 from hermes_store.records.message_content import without_reasoning

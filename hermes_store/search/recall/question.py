@@ -15,6 +15,7 @@ from itertools import combinations
 from hermes_store.engines.sqlite.tokenizer import CJK, Tokenize
 from hermes_store.records.search import Relaxation, Span
 from hermes_store.search import query_language, relaxation
+from hermes_store.search.matcher import Vocabulary
 from hermes_store.search.query_tree import And, Field, Node, Not, Or, Text
 from hermes_store.search.snippets import wanted_texts
 
@@ -84,7 +85,7 @@ def _joined(parts: list[Node]) -> Node | None:
 def ladder(
     root: Node,
     tokenize: Tokenize,
-    index: relaxation.Vocabulary | None,
+    index: Vocabulary | None,
     frequency: Callable[[Node], int],
 ) -> Iterator[tuple[Node, tuple[Relaxation, ...]]]:
     """Yield the tree itself, then ever wider ones, each with the step that led to it."""

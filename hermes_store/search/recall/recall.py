@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from hermes_store.engines.sqlite.session_database import Database
-from hermes_store.engines.sqlite.word_list import WordList
+from hermes_store.engines.base import Database, WordSource
 from hermes_store.errors import InvalidInput, StoreError
 from hermes_store.records.recall import Recalled, RecalledSession
 from hermes_store.records.safe_text import clean, shorten
@@ -31,7 +30,7 @@ Summarise = Callable[[str, str], str]
 
 def recall(
     database: Database,
-    words: WordList,
+    words: WordSource,
     question: str,
     *,
     limit: int = SESSIONS,

@@ -29,6 +29,7 @@ def conversation_maker(
     config: Config,
     environment: Mapping[str, str] | None = None,
     clock: Callable[[], float] = time.time,
+    address: str | None = None,
 ) -> Callable[[str | None], Conversation]:
     """Return a function that starts a conversation; nothing is opened or loaded until then."""
 
@@ -40,14 +41,14 @@ def conversation_maker(
         from hermes_tui.chat.turn_loop import Conversation
 
         where = endpoint(config, environment or variables(database.parent))
-        store = Store(database, synchronous=config.sessions.durability)
+        store = Store(address or database, synchronous=config.sessions.durability)
         return Conversation(store, Provider(where), config, session_id, clock=clock)
 
     return make
 
 
 def demo_maker(
-    database: Path, config: Config, model: str | None = None
+    database: Path, config: Config, model: str | None = None, address: str | None = None
 ) -> Callable[[str | None], Conversation]:
     """Return a function that starts a conversation with the demo's scripted model."""
 
@@ -57,6 +58,8 @@ def demo_maker(
         from hermes_tui.demo.scripted_model import ScriptedModel
 
         scripted = ScriptedModel(model or _DEMO_MODEL)
-        return Conversation(Store(database), scripted, config, session_id, clock=time.time)
+        return Conversation(
+            Store(address or database), scripted, config, session_id, clock=time.time
+        )
 
     return make

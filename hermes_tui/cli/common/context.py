@@ -11,6 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_store.config import paths
+from hermes_store.config.database_address import (
+    beside_server,
+    configured_address,
+    is_address,
+    shown,
+)
 from hermes_store.errors import DatabaseMissing, InvalidInput, StoreError
 from hermes_tui.cli.common.output import Printer, complain
 
@@ -29,13 +35,20 @@ class Context:
     now: float
     named: bool = False
     """Whether the command line names the database."""
+    address: str | None = None
+    """The address of the server that has the sessions, if one has; may hold a password."""
+
+    @property
+    def place(self) -> str:
+        """What people call the database."""
+        return shown(self.address or self.database)
 
     @contextmanager
     def store(self, *, read_only: bool = True, create: bool = False) -> Iterator[Store]:
         """Open the database for a block, with the durability that config.yaml sets."""
         from hermes_store.store import Store
 
-        if not create and not self.database.exists():
+        if self.address is None and not create and not self.database.exists():
             if self.named:
                 # Whoever names a file means one that exists: this is no empty history.
                 raise StoreError(f"There is no session database at {self.database}.")
@@ -43,7 +56,7 @@ class Context:
 
         # Reading does not need config.yaml, and must work with a broken one.
         durability = "FULL" if read_only else self.config().sessions.durability
-        with Store(self.database, read_only, synchronous=durability) as store:
+        with Store(self.address or self.database, read_only, synchronous=durability) as store:
             odd = store.unknown_layout() if read_only else None
             if odd is not None:
                 complain(odd)
@@ -61,7 +74,7 @@ def add_options(parser: argparse.ArgumentParser, *, reports: bool) -> None:
     place = parser.add_argument_group("which database")
     place.add_argument("--home", type=Path, metavar="DIR", help="home folder instead of ~/.hermes")
     place.add_argument("--profile", metavar="NAME", help="profile inside the home folder")
-    place.add_argument("--db", type=Path, metavar="FILE", help="database file to use")
+    place.add_argument("--db", metavar="FILE", help="database file, or postgresql://… for a server")
     if reports:
         parser.add_argument("--json", action="store_true", help="print JSON, for scripts")
 
@@ -84,23 +97,29 @@ def from_options(options: argparse.Namespace) -> Context:
     """Return the context for a command line and the environment."""
     home: Path | None = getattr(options, "home", None)
     profile: str | None = getattr(options, "profile", None)
-    database: Path | None = getattr(options, "db", None)
-    if database is not None and (home is not None or profile is not None):
+    named: str | None = getattr(options, "db", None)
+    if named is not None and (home is not None or profile is not None):
         raise InvalidInput("--db already names the database; leave out --home and --profile.")
-    if database is not None:
-        database = paths.expanded(database)
+    address = named if is_address(named) else None
+    if named is not None and address is None:
+        database = paths.expanded(Path(named))
         base = database.parent
     else:
         base = paths.expanded(home) if home is not None else paths.hermes_home()
         if profile is not None:
             base = paths.profile_home(profile, base)
+        if address is None and home is None and profile is None:
+            address = configured_address(_absolute(base))
         database = paths.database_path(base)
+        if address is not None:
+            database = beside_server(_absolute(base), address)
     return Context(
         home=_absolute(base),
         database=_absolute(database),
         printer=Printer(as_json=getattr(options, "json", False)),
         now=time.time(),
-        named=getattr(options, "db", None) is not None,
+        named=named is not None,
+        address=address,
     )
 
 

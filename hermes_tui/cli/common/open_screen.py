@@ -66,6 +66,7 @@ def opening_for(options: argparse.Namespace, context: Context, config: Config) -
     )
     return Opening(
         database=context.database,
+        address=context.address,
         clock=time.time,
         view=view,
         limits=limits(config),
@@ -107,7 +108,12 @@ def show(opening: Opening, config: Config) -> tuple[Choice | None, int]:
     # Until the first frame nothing becomes garbage; collecting would take a tenth of the time.
     gc.disable()
     first = FirstPage(
-        opening.database, opening.view, opening.clock(), opening.place, scoped=opening.scoped
+        opening.database,
+        opening.view,
+        opening.clock(),
+        opening.place,
+        scoped=opening.scoped,
+        address=opening.address,
     )
     first.wait()
     opening = replace(opening, view=first.view, here=first.here)
@@ -129,7 +135,13 @@ def show(opening: Opening, config: Config) -> tuple[Choice | None, int]:
         keys=actions.checked(config.browse.keys),
         theme=themes.chosen(config.browse.theme, available, opening.kept.theme),
     )
-    access = Access(opening.database, config, read_only=opening.read_only, reader=first.store)
+    access = Access(
+        opening.database,
+        config,
+        read_only=opening.read_only,
+        reader=first.store,
+        address=opening.address,
+    )
     app = HermesApp(access, opening, first.head)
     choice = app.run(mouse=config.browse.mouse)
     if app.crash_log is not None:

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from hermes_store import SessionDB, Store
 from hermes_store.browse import activity_order, order, recent_sessions
 from hermes_store.browse.activity_order import ORIGIN
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.records.listing import Filter, Grouping, Hidden, View
 from hermes_store.records.stored_values import text
 from hermes_store.sessions.lineage import over_chain
+from tests.sqlite_parts import connection
 from tests.store import newer
 from tests.store.newer import Newer
 from tests.store.search.layouts import make_inline
@@ -153,7 +154,7 @@ def _recent(source: str | None, where: str) -> tuple[str, str, Page]:
 
 
 _SHOWN = "COALESCE(s.archived, 0) = 0 AND COALESCE(s.hidden, 0) = 0"
-_LISTED = f"a.listed = 1 AND {_SHOWN}"
+_LISTED = f"a.listed = TRUE AND {_SHOWN}"
 LISTS: dict[str, tuple[str, str, Page]] = {
     "conversations": _chosen(_LISTED),
     "one source": _chosen(_LISTED, "a.source = 'cli'", source="cli"),
@@ -161,7 +162,7 @@ LISTS: dict[str, tuple[str, str, Page]] = {
         _LISTED, "a.source IN ('api-server', 'api_server')", source="api_server"
     ),
     "not two sources": _chosen(
-        "a.listed = 1",
+        "a.listed = TRUE",
         "a.source NOT IN ('cli', 'cron')",
         exclude_sources=("cli", "cron"),
         include_archived=True,
@@ -403,7 +404,8 @@ def test_a_short_list_is_computed_completely(path: Path, monkeypatch: pytest.Mon
         assert not _is_computed_completely(db)
 
 
+@pytest.mark.sqlite("looks at the plan of SQLite")
 def test_our_own_files_have_the_order_stored(db: SessionDB) -> None:
     with db._db.write() as tx:
-        _fill(tx.connection, 9)
+        _fill(connection(tx), 9)
     assert _is_computed_completely(db)

@@ -97,7 +97,9 @@ def test_what_is_sorted_comes_from_the_index_of_the_list(
     stores: tuple[SessionDB, SessionDB], name: str
 ) -> None:
     lines = [line for plan in Work(stores[1], LISTS[name]).plans() for line in plan]
-    assert not [line for line in lines if line.startswith("SCAN") and "(subquery" not in line]
+    # A subquery has few rows; it is called "first" where it has a name.
+    scans = [each for each in lines if each.startswith("SCAN") and each != "SCAN first"]
+    assert not [each for each in scans if "(subquery" not in each]
     assert "SEARCH session_activity USING COVERING INDEX idx_session_activity_list" in str(lines)
 
 

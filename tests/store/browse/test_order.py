@@ -16,9 +16,10 @@ from hermes_store import SessionDB, Store
 from hermes_store.browse import activity_order
 from hermes_store.browse import order as browsing
 from hermes_store.browse import rows as list_rows
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.sqlite.transaction import SqliteTransaction
 from hermes_store.records.listing import Grouping, Heading, Hidden, ListRow, Sort, View
 from hermes_store.records.relation_to_parent import Edge
+from tests.sqlite_parts import connection, in_sqlite
 from tests.store import newer, plain_list
 from tests.store.newer import Newer
 from tests.store.plain_list import NOW, STEP, Member, PlainList, ids, row
@@ -28,8 +29,8 @@ from tests.support import LONG_AGO, add, add_chain, raw, schema_of
 ALL = frozenset(Hidden)
 
 
-def _without_side_table(tx: Transaction) -> Transaction:
-    return Transaction(tx.connection, replace(tx.caps, activity=False))
+def _without_side_table(tx: SqliteTransaction) -> SqliteTransaction:
+    return SqliteTransaction(tx.connection, replace(tx.caps, activity=False))
 
 
 # -- any family: the side table, the computed list and the plain list agree ---------------------
@@ -40,13 +41,15 @@ class Undo(Exception):
 
 
 @contextmanager
-def trial(store: Store, family: list[Member], *, newer: bool = False) -> Iterator[Transaction]:
+def trial(
+    store: Store, family: list[Member], *, newer: bool = False
+) -> Iterator[SqliteTransaction]:
     """Give a transaction in which only this family exists; nothing of it stays."""
     try:
         with store.database.write() as tx:
             tx.run("PRAGMA defer_foreign_keys = ON")
-            plain_list.write(tx.connection, family, newer=newer)
-            yield tx
+            plain_list.write(connection(tx), family, newer=newer)
+            yield in_sqlite(tx)
             raise Undo
     except Undo:
         pass
@@ -74,7 +77,7 @@ def shared_newer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield store
 
 
-def check(tx: Transaction, plain: PlainList, view: View) -> None:
+def check(tx: SqliteTransaction, plain: PlainList, view: View) -> None:
     """Compare one view of a file with the list that was worked out plainly."""
     entries = list(browsing.entries(tx, view, archived=plain.archived, now=NOW))
     assert entries == plain.entries(view)
@@ -93,7 +96,7 @@ def check(tx: Transaction, plain: PlainList, view: View) -> None:
     )
 
 
-def check_rows(tx: Transaction, plain: PlainList) -> list[ListRow]:
+def check_rows(tx: SqliteTransaction, plain: PlainList) -> list[ListRow]:
     """Compare the rows of everything that can be listed."""
     starts = [each.id for each in plain.starts()]
     rows = list_rows.rows(tx, starts, NOW)

@@ -235,6 +235,7 @@ def test_conversations_add_up_their_segments(db: SessionDB) -> None:
     assert db.store.lists.conversations(Filter(source="sms")) == []
 
 
+@pytest.mark.sqlite("columns of PostgreSQL hold numbers only")
 def test_a_count_that_is_no_number_is_none(db: SessionDB) -> None:
     add(db, "a", "hello")
     with db._db.write() as tx:

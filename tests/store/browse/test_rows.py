@@ -12,6 +12,7 @@ from hermes_store import SessionDB
 from hermes_store.records.listing import Grouping, ListRow, Status, View
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.sessions.in_use import IN_USE_SECONDS
+from tests.sqlite_parts import connection
 from tests.store import newer, plain_list
 from tests.store.newer import Newer
 from tests.store.plain_list import NOW, Member, PlainList, ids, row
@@ -256,7 +257,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SessionDB
     with SessionDB(folder / "small.db") as small, SessionDB(folder / "large.db") as large:
         for db, number in ((small, SMALL), (large, LARGE)):
             with db._db.write() as tx:
-                plain_list.write(tx.connection, _many(number))
+                plain_list.write(connection(tx), _many(number))
         yield small, large
 
 

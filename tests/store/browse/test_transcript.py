@@ -11,12 +11,13 @@ import pytest
 
 from hermes_store import SessionDB, Store
 from hermes_store.browse import recap, transcript
+from hermes_store.engines.sqlite import transaction
 from hermes_store.errors import SessionNotFound
 from hermes_store.records.message import SUMMARY_MARK
 from hermes_store.records.recap import Limits
 from hermes_store.records.relation_to_parent import Edge
 from hermes_store.records.transcript import Outline
-from hermes_store.search import cancellation, candidates
+from hermes_store.search import walk_messages
 from hermes_store.sessions import messages, session_rows
 from tests.store import newer
 from tests.store.newer import Newer
@@ -193,7 +194,7 @@ def case(
 def amount(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page is read through; one of many messages is looked up in the index."""
     if request.param == "many":
-        monkeypatch.setattr(candidates, "FEW_MESSAGES", -1)
+        monkeypatch.setattr(walk_messages, "FEW_MESSAGES", -1)
 
 
 @pytest.mark.usefixtures("amount")
@@ -310,7 +311,7 @@ def test_the_places_of_matches_are_marked(db: SessionDB, page: Outline) -> None:
 def test_a_search_that_is_cancelled_ends(
     db: SessionDB, page: Outline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cancellation, "CHECK_EVERY", 5)
+    monkeypatch.setattr(transaction, "CHECK_EVERY", 5)
     looks = 0
 
     def pulled() -> bool:

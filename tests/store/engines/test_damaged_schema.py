@@ -14,6 +14,7 @@ from hermes_store.errors import StoreError
 from hermes_store.records.upkeep_reports import Health
 from hermes_store.store import Store
 from hermes_store.upkeep.doctor import examine
+from tests.sqlite_parts import connection
 from tests.support import add, found, raw
 
 
@@ -81,14 +82,14 @@ def test_a_rebuild_whose_record_is_unreadable_starts_over(path: Path) -> None:
         for number in range(3):
             add(db, f"s{number}", f"word{number} said")
         with db._db.write() as tx:
-            fulltext.start_rebuild(tx.connection)
+            fulltext.start_rebuild(connection(tx))
             tx.run("UPDATE state_meta SET value = 'x' WHERE key = ?", (fulltext.FLOOR_KEY,))
     with Store(path, read_only=True) as store:
         assert [hit.session_id for hit in store.search.run("word1").hits] == ["s1"]
     with SessionDB(path) as db:
         assert found(db, "said") == ["s0", "s1", "s2"]
         with db._db.write() as tx:
-            assert fulltext.check(tx.connection) == []
+            assert fulltext.check(connection(tx)) == []
 
 
 def test_a_session_without_an_id_keeps_nobody_from_writing(path: Path) -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hermes_store import SessionDB
 from hermes_store.engines.sqlite import fulltext, session_activity_table
 from hermes_store.records.message_content import MARKER
+from tests.sqlite_parts import connection
 from tests.store import processes
 from tests.support import LONG_AGO, add
 
@@ -80,7 +81,7 @@ class Undo(Exception):
 def trial(db: SessionDB) -> Iterator[apsw.Connection]:
     try:
         with db._db.write() as tx:
-            yield tx.connection
+            yield connection(tx)
             raise Undo
     except Undo:
         pass
@@ -342,8 +343,8 @@ def test_everything_in_the_layout_runs_on_the_sqlite_of_the_standard_library(
             db.append_message("s", "user", "mine 前回の設定")
         if state == "rebuilding":
             with db._db.write() as tx:
-                fulltext.start_rebuild(tx.connection)
-                fulltext.rebuild_step(tx.connection)
+                fulltext.start_rebuild(connection(tx))
+                fulltext.rebuild_step(connection(tx))
     answers = processes.run(STANDARD_LIBRARY, path, state).split()
     # Two renewed rows, their two twins, and of the five from before those indexed by then.
     assert answers == ["2", "9" if state == "whole" else "6"]
@@ -372,11 +373,11 @@ def test_a_session_restored_during_a_rebuild_is_indexed_once(
             add(db, name, f"word of {name} 前回", "another word 前回", ended=LONG_AGO + 9)
         db.store.trash.delete(["a"])
         with db._db.write() as tx:
-            fulltext.start_rebuild(tx.connection)
-            fulltext.rebuild_step(tx.connection)
+            fulltext.start_rebuild(connection(tx))
+            fulltext.rebuild_step(connection(tx))
         db.store.trash.restore()
         with db._db.write() as tx:
-            while fulltext.rebuild_step(tx.connection) is not None:
+            while fulltext.rebuild_step(connection(tx)) is not None:
                 pass
     with raw(path) as con:
         assert_consistent(con)

@@ -18,6 +18,7 @@ from hermes_store.engines.sqlite import (
     trigger_fingerprint,
 )
 from hermes_store.engines.sqlite.file_capabilities import version
+from tests.sqlite_parts import connection
 from tests.store import old_files, processes
 from tests.support import add, found, raw, schema_of
 
@@ -163,7 +164,7 @@ def test_a_step_that_another_process_took_already_changes_nothing(tmp_path: Path
         # The moment when a slower process, which saw a 3, gets the lock at last.
         for target in range(4, schema.SCHEMA_VERSION + 1):
             with db._db.write() as tx:
-                migrations._run(tx.connection, migrations.MIGRATIONS[target - 2])
+                migrations._run(connection(tx), migrations.MIGRATIONS[target - 2])
             assert version(con) == schema.SCHEMA_VERSION
         assert fulltext.floor(con) is None
         assert _schema(con) == before

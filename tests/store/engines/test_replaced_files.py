@@ -19,7 +19,7 @@ import pytest
 from hermes_store import SessionDB, Store
 from hermes_store.engines.sqlite import lasting_locks, lock_waiting, sqlite_file
 from hermes_store.engines.sqlite.sqlite_file import SqliteFile
-from hermes_store.engines.sqlite.watch import Watch
+from hermes_store.engines.sqlite.watch import SqliteWatch
 from hermes_store.errors import (
     ChangeUncertain,
     DatabaseMissing,
@@ -28,6 +28,7 @@ from hermes_store.errors import (
     DatabaseUnreadable,
     StoreError,
 )
+from tests.sqlite_parts import sqlite
 from tests.store import processes
 from tests.support import raw
 
@@ -158,7 +159,7 @@ def test_sql_of_your_own_has_a_safe_connection(path: Path) -> None:
 
 def test_a_log_that_is_removed_is_noticed_before_the_next_change(path: Path, db: SessionDB) -> None:
     db.append_message("s", "user", "in the log")
-    db.store.database.truncate_log()
+    sqlite(db.store.database).truncate_log()
     _log(path).unlink()
     path.with_name("state.db-shm").unlink()
     db.append_message("s", "user", "after")
@@ -269,7 +270,7 @@ def test_two_threads_get_over_a_replacement(path: Path, db: SessionDB) -> None:
                 return
 
     threads = [threading.Thread(target=read) for _ in range(2)]
-    with closing(Watch(path)) as watch:
+    with closing(SqliteWatch(path)) as watch:
         watch.changed()
         for thread in threads:
             thread.start()
@@ -296,7 +297,7 @@ def test_a_reader_that_is_just_opened_gets_over_a_replacement(
         return open_reader(file)
 
     monkeypatch.setattr(SqliteFile, "_open_reader", replaced_first)
-    file = db.store.database._file
+    file = sqlite(db.store.database)._file
     while file._idle:
         file.discard(file.take_reader())
     assert db.message_count() == 1

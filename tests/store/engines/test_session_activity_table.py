@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from hermes_store import SessionDB
 from hermes_store.browse import recent_sessions
+from hermes_store.engines.base import Transaction
 from hermes_store.engines.sqlite import session_activity_table
-from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.sessions import lineage, session_rows
 from hermes_store.trash import delete_from_database as deletion
+from tests.sqlite_parts import connection
 
 Row = dict[str, Any]
 NAMES = tuple("abcdefgh")
@@ -298,7 +299,7 @@ def test_triggers_keep_what_a_fresh_computation_finds(
             happen(shared, tx)
         kept = table(tx)
         assert kept == expected(tx)
-        session_activity_table.create(tx.connection)
+        session_activity_table.create(connection(tx))
         assert table(tx) == kept
 
 
@@ -349,7 +350,7 @@ def test_a_circle_of_parents_neither_hangs_nor_stays_after_it_is_cut(
         _circle(tx, size)
         shared.append_message("a", "user", "still here", timestamp=20.0)
         assert table(tx).keys() == set(NAMES[:size])
-        session_activity_table.create(tx.connection)
+        session_activity_table.create(connection(tx))
         assert table(tx).keys() == set(NAMES[:size])
         tx.run("UPDATE sessions SET parent_session_id = NULL WHERE id = 'a'")
         assert table(tx) == expected(tx)

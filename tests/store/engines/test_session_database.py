@@ -15,7 +15,7 @@ import pytest
 
 from hermes_store import SessionDB
 from hermes_store.engines.sqlite import checkpoint, lock_waiting, session_database
-from hermes_store.engines.sqlite.session_database import Database
+from hermes_store.engines.sqlite.session_database import SqliteDatabase
 from hermes_store.errors import DatabaseLocked, DatabaseReadOnly, StoreError
 from tests.store import processes
 from tests.support import LONG_AGO, add
@@ -205,7 +205,7 @@ def test_a_file_system_without_logs_works_with_one_warning(
     path = tmp_path / "state.db"
     with caplog.at_level(logging.WARNING):
         for number in range(2):
-            db = Database(path, vfs="unix-dotfile")
+            db = SqliteDatabase(path, vfs="unix-dotfile")
             with db.write() as tx:
                 tx.run("INSERT INTO sessions(id, source, started_at) VALUES (?, 'cli', 1.0)",
                        (f"s{number}",))  # fmt: skip

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from hermes_store import SessionDB, Store
-from hermes_store.engines.sqlite.sidecar_database import VERSION, Sidecar
+from hermes_store.engines.sqlite.sidecar_database import VERSION, SqliteSidecar
 from hermes_store.errors import DatabaseCorrupt, DatabaseReadOnly, InvalidInput, StoreError
 from hermes_store.marks.saved_searches import SavedSearches
 from tests import rights
@@ -25,7 +25,7 @@ def beside(path: Path) -> Path:
 
 
 def _fill(path: Path) -> None:
-    companion = Sidecar(path)
+    companion = SqliteSidecar(path)
     for number in range(200):
         SavedSearches(companion).save(f"name {number}", "text " * 50)
     companion.close()
@@ -92,7 +92,7 @@ def test_saved_searches_are_replaced_and_forgotten(db: SessionDB) -> None:
 
 
 def test_the_history_has_each_text_once_the_latest_first(path: Path) -> None:
-    companion = Sidecar(path)
+    companion = SqliteSidecar(path)
     for moment, text in enumerate(["one", "two", " one ", "", "three"]):
         SavedSearches(companion).remember(text, float(moment))
     assert SavedSearches(companion).history() == ("three", "one", "two")
@@ -104,7 +104,7 @@ def test_the_history_has_each_text_once_the_latest_first(path: Path) -> None:
 
 def test_the_history_forgets_the_oldest(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hermes_store.marks.saved_searches.HISTORY_LENGTH", 3)
-    companion = Sidecar(path)
+    companion = SqliteSidecar(path)
     for number in range(5):
         SavedSearches(companion).remember(f"text {number}", float(number))
     assert SavedSearches(companion).history() == ("text 4", "text 3", "text 2")
@@ -146,7 +146,7 @@ def test_read_only_without_a_companion_refuses_and_creates_nothing(
 
 
 def test_a_closed_one_says_so(path: Path) -> None:
-    companion = Sidecar(path)
+    companion = SqliteSidecar(path)
     companion.close()
     companion.close()
     with pytest.raises(StoreError, match="closed"):
@@ -162,7 +162,7 @@ def test_a_write_protected_folder_can_be_read(path: Path, tmp_path: Path) -> Non
     tmp_path.chmod(0o500)
     try:
         with rights.respected():
-            companion = Sidecar(path, read_only=True)
+            companion = SqliteSidecar(path, read_only=True)
             assert len(SavedSearches(companion).list()) == 200
             companion.close()
     finally:
@@ -177,7 +177,7 @@ def test_a_file_that_is_no_database_is_set_aside(
 ) -> None:
     for number in (1, 2):
         beside.write_bytes(b"not a database at all, but long enough to be read as one " * 20)
-        companion = Sidecar(path)
+        companion = SqliteSidecar(path)
         with caplog.at_level(logging.WARNING, "hermes_store.engines.sqlite.sidecar_database"):
             assert SavedSearches(companion).list() == ()
         assert f"companion.broken-{number}" in caplog.text
@@ -191,13 +191,13 @@ def test_a_file_that_is_no_database_is_set_aside(
 def test_damage_inside_is_noticed_by_readers_and_by_writers(path: Path, beside: Path) -> None:
     _fill(path)
     _damage(beside, 4096, beside.stat().st_size - 4096)
-    companion = Sidecar(path)
+    companion = SqliteSidecar(path)
     assert SavedSearches(companion).list() == ()
     assert beside.with_name("state.db.companion.broken-1").exists()
     companion.close()
     _fill(path)
     _damage(beside, 4096, beside.stat().st_size - 4096)
-    companion = Sidecar(path)
+    companion = SqliteSidecar(path)
     with pytest.raises(DatabaseCorrupt, match="moved aside"):
         SavedSearches(companion).save("name 1", "text")
     assert SavedSearches(companion).save("name 1", "text").text == "text"
@@ -218,7 +218,7 @@ def test_a_read_only_store_moves_nothing(
 
 
 def test_another_process_finds_the_new_file(path: Path, beside: Path) -> None:
-    one, other = Sidecar(path), Sidecar(path)
+    one, other = SqliteSidecar(path), SqliteSidecar(path)
     SavedSearches(one).save("first", "text")
     assert len(SavedSearches(other).list()) == 1
     beside.rename(beside.with_name("moved"))
@@ -236,7 +236,7 @@ def test_a_newer_file_is_left_alone(
     with apsw.Connection(str(beside)) as con:
         con.execute("PRAGMA user_version = 99")
     con.close()
-    companion = Sidecar(path)
+    companion = SqliteSidecar(path)
     assert SavedSearches(companion).list() == ()
     assert "newer version" in caplog.text
     with pytest.raises(DatabaseReadOnly, match="newer version"):
@@ -250,9 +250,9 @@ def test_a_newer_file_is_left_alone(
 WRITE = """
 import sys
 from pathlib import Path
-from hermes_store.engines.sqlite.sidecar_database import Sidecar
+from hermes_store.engines.sqlite.sidecar_database import SqliteSidecar
 from hermes_store.marks.saved_searches import SavedSearches
-companion = Sidecar(Path(sys.argv[1]))
+companion = SqliteSidecar(Path(sys.argv[1]))
 for number in range(30):
     SavedSearches(companion).save(f"{sys.argv[2]} {number}", "text")
 companion.close()
@@ -261,13 +261,13 @@ companion.close()
 
 def test_processes_share_it(path: Path) -> None:
     processes.together(WRITE, [(path, name) for name in "abcd"])
-    companion = Sidecar(path)
+    companion = SqliteSidecar(path)
     assert len(SavedSearches(companion).list()) == 120
     companion.close()
 
 
 def test_threads_share_it(path: Path) -> None:
-    companion = Sidecar(path)
+    companion = SqliteSidecar(path)
 
     def work(name: str) -> None:
         for number in range(20):

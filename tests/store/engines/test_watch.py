@@ -13,7 +13,7 @@ import pytest
 from hermes_store import SessionDB
 from hermes_store.engines.sqlite import lock_waiting
 from hermes_store.engines.sqlite.sidecar_database import path_for
-from hermes_store.engines.sqlite.watch import Watch
+from hermes_store.engines.sqlite.watch import SqliteWatch
 from tests.store import newer
 from tests.store.processes import run, running
 from tests.support import add, raw
@@ -36,25 +36,25 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def watch(path: Path) -> Iterator[Watch]:
-    with closing(Watch(path)) as watching:
+def watch(path: Path) -> Iterator[SqliteWatch]:
+    with closing(SqliteWatch(path)) as watching:
         yield watching
 
 
 @pytest.fixture
-def spoken(db: SessionDB, watch: Watch) -> SessionDB:
+def spoken(db: SessionDB, watch: SqliteWatch) -> SessionDB:
     """A store with a session, which the watch has seen."""
     add(db, "a", "hello")
     assert not watch.changed()
     return db
 
 
-def test_nothing_happens_and_nothing_is_said(spoken: SessionDB, watch: Watch) -> None:
+def test_nothing_happens_and_nothing_is_said(spoken: SessionDB, watch: SqliteWatch) -> None:
     spoken.list_sessions_rich()
     assert [watch.changed() for _ in range(3)] == [False] * 3
 
 
-def test_a_commit_is_told_once(spoken: SessionDB, watch: Watch) -> None:
+def test_a_commit_is_told_once(spoken: SessionDB, watch: SqliteWatch) -> None:
     for _ in range(3):
         spoken.append_message("a", "user", "more")
         assert watch.changed()
@@ -64,7 +64,9 @@ def test_a_commit_is_told_once(spoken: SessionDB, watch: Watch) -> None:
     assert [watch.changed(), watch.changed()] == [True, False]
 
 
-def test_what_is_rolled_back_is_no_change(spoken: SessionDB, watch: Watch, path: Path) -> None:
+def test_what_is_rolled_back_is_no_change(
+    spoken: SessionDB, watch: SqliteWatch, path: Path
+) -> None:
     with raw(path) as con:
         con.execute("BEGIN IMMEDIATE")
         con.execute("UPDATE sessions SET title = 'x'")
@@ -73,13 +75,15 @@ def test_what_is_rolled_back_is_no_change(spoken: SessionDB, watch: Watch, path:
     assert not watch.changed()
 
 
-def test_another_process_is_heard(spoken: SessionDB, watch: Watch, path: Path) -> None:
+def test_another_process_is_heard(spoken: SessionDB, watch: SqliteWatch, path: Path) -> None:
     run(SAY, path)
     assert [watch.changed(), watch.changed()] == [True, False]
 
 
-def test_the_same_file_can_be_watched_twice(spoken: SessionDB, watch: Watch, path: Path) -> None:
-    with closing(Watch(path)) as other:
+def test_the_same_file_can_be_watched_twice(
+    spoken: SessionDB, watch: SqliteWatch, path: Path
+) -> None:
+    with closing(SqliteWatch(path)) as other:
         assert not other.changed()
         spoken.append_message("a", "user", "more")
         assert watch.changed()
@@ -88,7 +92,7 @@ def test_the_same_file_can_be_watched_twice(spoken: SessionDB, watch: Watch, pat
 
 def test_a_file_without_a_log_is_watched_too(path: Path) -> None:
     newer.make(path)
-    with raw(path) as con, closing(Watch(path)) as watch:
+    with raw(path) as con, closing(SqliteWatch(path)) as watch:
         con.execute("PRAGMA journal_mode = DELETE")
         assert not watch.changed()
         con.execute("INSERT INTO sessions(id, source, started_at) VALUES ('a', 'cli', 1)")
@@ -98,7 +102,7 @@ def test_a_file_without_a_log_is_watched_too(path: Path) -> None:
 # -- files that come and go --------------------------------------------------------------------
 
 
-def test_a_file_that_appears_is_a_change(watch: Watch, path: Path) -> None:
+def test_a_file_that_appears_is_a_change(watch: SqliteWatch, path: Path) -> None:
     assert [watch.changed(), watch.changed()] == [False, False]
     with SessionDB(path) as db:
         assert watch.changed()
@@ -109,14 +113,14 @@ def test_a_file_that_appears_is_a_change(watch: Watch, path: Path) -> None:
 
 def test_the_folder_may_be_missing_as_well(tmp_path: Path) -> None:
     path = tmp_path / "not yet" / "state.db"
-    with closing(Watch(path)) as watch:
+    with closing(SqliteWatch(path)) as watch:
         assert [watch.changed(), watch.changed()] == [False, False]
         SessionDB(path).close()
         assert watch.changed()
 
 
 def test_another_file_in_its_place_is_a_change(
-    spoken: SessionDB, watch: Watch, path: Path, tmp_path: Path
+    spoken: SessionDB, watch: SqliteWatch, path: Path, tmp_path: Path
 ) -> None:
     spoken.close()
     other = tmp_path / "other.db"
@@ -132,7 +136,7 @@ def test_another_file_in_its_place_is_a_change(
     assert watch.changed()
 
 
-def test_a_deleted_file_is_a_change(spoken: SessionDB, watch: Watch, path: Path) -> None:
+def test_a_deleted_file_is_a_change(spoken: SessionDB, watch: SqliteWatch, path: Path) -> None:
     spoken.close()
     path.unlink()
     assert [watch.changed(), watch.changed()] == [True, False]
@@ -143,7 +147,7 @@ def test_a_deleted_file_is_a_change(spoken: SessionDB, watch: Watch, path: Path)
 # -- the companion -----------------------------------------------------------------------------
 
 
-def test_a_mark_is_a_change(spoken: SessionDB, watch: Watch, path: Path) -> None:
+def test_a_mark_is_a_change(spoken: SessionDB, watch: SqliteWatch, path: Path) -> None:
     assert not path_for(path).exists()
     spoken.store.marks.pin("a")
     assert path_for(path).exists()
@@ -158,7 +162,9 @@ def test_a_mark_is_a_change(spoken: SessionDB, watch: Watch, path: Path) -> None
         assert [watch.changed(), watch.changed()] == [True, False]
 
 
-def test_a_companion_that_is_gone_is_a_change(spoken: SessionDB, watch: Watch, path: Path) -> None:
+def test_a_companion_that_is_gone_is_a_change(
+    spoken: SessionDB, watch: SqliteWatch, path: Path
+) -> None:
     spoken.store.marks.pin("a")
     watch.changed()
     spoken.close()
@@ -172,7 +178,7 @@ def test_a_companion_that_is_gone_is_a_change(spoken: SessionDB, watch: Watch, p
 
 @pytest.mark.parametrize("content", [b"", b"no database at all" * 99, b"SQLite format 3\0" * 99])
 def test_a_file_that_is_no_database_does_not_raise(
-    watch: Watch, path: Path, content: bytes
+    watch: SqliteWatch, path: Path, content: bytes
 ) -> None:
     path.write_bytes(content)
     assert [watch.changed(), watch.changed()] == [False, False]
@@ -183,7 +189,7 @@ def test_a_file_that_is_no_database_does_not_raise(
         assert watch.changed()
 
 
-def test_a_folder_in_its_place_does_not_raise(watch: Watch, path: Path) -> None:
+def test_a_folder_in_its_place_does_not_raise(watch: SqliteWatch, path: Path) -> None:
     path.mkdir()
     assert [watch.changed(), watch.changed()] == [False, False]
     path.rmdir()
@@ -194,7 +200,7 @@ def test_a_file_that_breaks_while_it_is_watched_does_not_raise(path: Path) -> No
     newer.make(path)
     with raw(path) as con:
         con.execute("PRAGMA journal_mode = DELETE")
-    with closing(Watch(path)) as watch:
+    with closing(SqliteWatch(path)) as watch:
         assert not watch.changed()
         with path.open("r+b") as file:
             file.write(os.urandom(4_096))
@@ -210,7 +216,7 @@ def test_a_file_locked_by_another_process_is_asked_again_later(
     with raw(path) as con:
         con.execute("INSERT INTO sessions(id, source, started_at) VALUES ('a', 'cli', 1)")
         con.execute("PRAGMA journal_mode = DELETE")
-    with closing(Watch(path)) as watch:
+    with closing(SqliteWatch(path)) as watch:
         assert not watch.changed()
         # The lock is held until the block ends, so an answer inside it did not wait.
         with running(LOCK, path) as holder:
@@ -227,7 +233,9 @@ def test_a_file_locked_by_another_process_is_asked_again_later(
         assert watch.changed()
 
 
-def test_closing_twice_is_fine_and_asking_again_opens(spoken: SessionDB, watch: Watch) -> None:
+def test_closing_twice_is_fine_and_asking_again_opens(
+    spoken: SessionDB, watch: SqliteWatch
+) -> None:
     watch.close()
     watch.close()
     watch.changed()
@@ -240,7 +248,7 @@ def test_the_last_to_close_leaves_the_log_in_place(path: Path) -> None:
         add(db, "a", "hello")
     log = path.with_name(path.name + "-wal")
     before = log.stat()
-    with closing(Watch(path)) as watch:
+    with closing(SqliteWatch(path)) as watch:
         assert not watch.changed()
     after = log.stat()
     assert (after.st_ino, after.st_size) == (before.st_ino, before.st_size)

@@ -16,6 +16,7 @@ from hermes_store.engines.sqlite import word_list, word_list_file, words_of_inde
 from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.records.search import Request
 from tests import rights
+from tests.sqlite_parts import in_sqlite, sqlite
 from tests.store import processes
 from tests.support import LONG_AGO, Work, add
 
@@ -217,7 +218,7 @@ def test_an_older_copy_in_its_place_is_noticed(path: Path, tmp_path: Path) -> No
     copy = tmp_path / "copy.db"
     with SessionDB(path) as db:
         fill(db, 0, 10)
-        db._db.truncate_log()
+        sqlite(db._db).truncate_log()
     shutil.copy(path, copy)
     with SessionDB(path) as db:
         fill(db, 100, 3)
@@ -241,7 +242,8 @@ def test_deleted_messages_are_no_other_database(db: SessionDB, path: Path) -> No
     assert db.delete_session("last")
     assert parts_found(db.store, "ixword") == 5
     with db._db.read() as tx:
-        assert db.store._words.covered(tx) == 6
+        words = db.store._words
+        assert isinstance(words, WordList) and words.covered(in_sqlite(tx)) == 6
 
 
 # -- without it --------------------------------------------------------------------------------
@@ -317,7 +319,7 @@ def test_a_read_only_store_keeps_one_too(path: Path) -> None:
 def test_a_folder_that_cannot_be_written_to_is_no_obstacle(path: Path) -> None:
     with SessionDB(path) as db:
         fill(db, 0, 10)
-        db._db.truncate_log()
+        sqlite(db._db).truncate_log()
     path.parent.chmod(0o500)
     try:
         with rights.respected(), Store(path, read_only=True) as store:
@@ -407,13 +409,13 @@ def test_threads_share_it_while_somebody_writes(
 def test_a_list_that_another_process_renewed_is_read_again(db: SessionDB, path: Path) -> None:
     fill(db, 0, 20)
     one, other = WordList(path), WordList(path)
-    assert one.prepare(db._db.read)
+    assert one.prepare(sqlite(db._db).read)
     with db._db.read() as tx:
-        assert other.covered(tx) == 20
+        assert other.covered(in_sqlite(tx)) == 20
     assert len(other.matching("ixword", 100)) == 20
     fill(db, 100, 5)
     time.sleep(0.01)  # so that the file's time differs even on a coarse clock
-    assert one.prepare(db._db.read)
+    assert one.prepare(sqlite(db._db).read)
     with db._db.read() as tx:
-        assert other.covered(tx) == 25
+        assert other.covered(in_sqlite(tx)) == 25
     assert len(other.matching("ixword", 100)) == 25

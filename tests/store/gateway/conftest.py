@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
+from hermes_store.engines.sqlite.session_database import SqliteDatabase
 from hermes_store.gateway import MessageSource, SessionRouter
 
 NOON = 1_790_000_000.0
@@ -41,6 +42,15 @@ def folder(path: Path) -> Path:
 @pytest.fixture
 def router(db: SessionDB, clock: Callable[[], float]) -> SessionRouter:
     return SessionRouter(db.store, clock=clock)
+
+
+def forget_routes(db: SessionDB, folder: Path) -> None:
+    """Delete what says which session a chat has, beside the sessions themselves."""
+    if isinstance(db._db, SqliteDatabase):
+        (folder / "sessions.json").unlink()
+        return
+    with db._db.write() as tx:
+        assert tx.run("DELETE FROM routes") > 0
 
 
 def live_sessions(db: SessionDB) -> list[str]:

@@ -31,6 +31,7 @@ def _small_files(limit: int) -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, handler)
 
 
+@pytest.mark.sqlite("on a server, routes are in a table")
 def test_a_protected_folder_is_a_sentence(
     db: SessionDB, router: SessionRouter, folder: Path
 ) -> None:
@@ -42,6 +43,7 @@ def test_a_protected_folder_is_a_sentence(
     assert len(live_sessions(db)) == 1
 
 
+@pytest.mark.sqlite("on a server, routes are in a table")
 def test_a_file_that_cannot_be_written_loses_no_route(
     db: SessionDB, router: SessionRouter, folder: Path, clock: Clock
 ) -> None:
@@ -56,6 +58,7 @@ def test_a_file_that_cannot_be_written_loses_no_route(
     assert sorted(live_sessions(db)) == sorted([first, second])
 
 
+@pytest.mark.sqlite("on a server, routes are in a table")
 def test_an_unreadable_file_is_a_sentence(router: SessionRouter, folder: Path) -> None:
     router.incoming(ALICE)
     (folder / "sessions.json").unlink()

@@ -26,6 +26,8 @@ from hermes_store.gateway import (
 from tests.store.gateway.conftest import ALICE, BOB, NOON, Clock, live_sessions
 from tests.store.gateway.test_session_keys import IDS
 
+pytestmark = pytest.mark.sqlite("on a server, routes are in a table")
+
 # As Hermes Agent 0.19 writes it, with a field and a key that nobody here knows.
 THEIRS = {
     "_README": "LEGACY MIRROR",

@@ -112,6 +112,7 @@ def test_system_rows_are_left_out(db: SessionDB, router: SessionRouter, talk: Ro
     assert contents(router, talk) == ["hello", "hi there", "go on"]
 
 
+@pytest.mark.sqlite("lists the files of a folder")
 def test_a_transcript_goes_with_its_session(
     db: SessionDB, router: SessionRouter, talk: Routed, folder: Path
 ) -> None:

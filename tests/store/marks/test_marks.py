@@ -159,7 +159,7 @@ def test_columns_are_used_where_they_are(path: Path, theirs: Newer) -> None:
         assert theirs.rows("SELECT id, pinned, archived FROM sessions ORDER BY id") == [
             ("a", 1, 1), ("b", 1, 1), ("c", 1, 1)
         ]  # fmt: skip
-        assert not db.store._sidecar.path.exists()
+        assert not db.store._sidecar.exists
         assert _listed(db) == []
         db.store.marks.unarchive("c")
         assert _listed(db) == ["c"]

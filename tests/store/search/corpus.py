@@ -11,8 +11,8 @@ import apsw
 from hypothesis import strategies as st
 
 from hermes_store import Store
+from hermes_store.engines.base import Transaction
 from hermes_store.engines.sqlite.tokenizer import tokenizer
-from hermes_store.engines.sqlite.transaction import Transaction
 from hermes_store.records.search import Request, Span
 from hermes_store.search.query_tree import Text
 from hermes_store.search.query_words import Kind, Leaf, analyse

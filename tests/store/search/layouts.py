@@ -11,6 +11,7 @@ import apsw
 
 from hermes_store import Store
 from hermes_store.engines.sqlite import fulltext, schema, word_list, words_of_index
+from tests import postgres
 from tests.store import newer
 from tests.store.search.corpus import fill
 
@@ -217,7 +218,41 @@ def rebuilding(path: Path, said: Messages) -> Store:
     return Store(path, read_only=True)
 
 
+def on_server(path: Path, said: Messages) -> Store:
+    """Everything is indexed."""
+    address = postgres.fresh_address()
+    with Store(address) as store:
+        with store.database.write() as tx:
+            fill(tx, said)
+        assert store.search.prepare()
+    return Store(address, read_only=True)
+
+
+def on_server_half_indexed(path: Path, said: Messages) -> Store:
+    """The newer half is not indexed yet."""
+    address = postgres.fresh_address()
+    half = len(said) // 2
+    with Store(address) as store:
+        with store.database.write() as tx:
+            fill(tx, said[:half])
+        assert store.search.prepare()
+    with postgres.without_indexing(), Store(address) as store, store.database.write() as tx:
+        fill(tx, said[half:], at=2_000_000_000.0)
+    return Store(address, read_only=True)
+
+
+def on_server_not_indexed(path: Path, said: Messages) -> Store:
+    """Nothing is indexed yet."""
+    address = postgres.fresh_address()
+    with postgres.without_indexing(), Store(address) as store, store.database.write() as tx:
+        fill(tx, said)
+    return Store(address, read_only=True)
+
+
 LAYOUTS: dict[str, Layout] = {
+    "on a server": on_server,
+    "on a server, half indexed": on_server_half_indexed,
+    "on a server, not indexed": on_server_not_indexed,
     "external": external,
     "external, listed": external_listed,
     "external, no list possible": unlistable,

@@ -9,8 +9,10 @@ import apsw
 import pytest
 
 from hermes_store import Store
+from hermes_store.engines.sqlite import transaction
 from hermes_store.records.search import Request
-from hermes_store.search import cancellation, candidates
+from hermes_store.search import candidates
+from tests.sqlite_parts import connection
 from tests.store.search import corpus
 from tests.support import LONG_AGO
 
@@ -60,7 +62,7 @@ QUERIES = {
 def test_a_search_ends_at_once_when_it_is_cancelled(
     store: Store, name: str, grouped: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cancellation, "CHECK_EVERY", 50)
+    monkeypatch.setattr(transaction, "CHECK_EVERY", 50)
     token = Token(pulled_at=3)
     request = Request(QUERIES[name], limit=MESSAGES, cancelled=token, grouped=grouped)
     result = store.search.run(request)
@@ -81,9 +83,9 @@ def test_a_token_that_is_never_pulled_changes_nothing(store: Store) -> None:
 
 
 def test_a_search_says_how_far_back_it_came(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    for limit in ("FIRST_READ", "LONGEST_READ"):
+    for limit in ("LONGEST_READ",):
         monkeypatch.setattr(candidates, limit, 100)
-    monkeypatch.setattr(cancellation, "CHECK_EVERY", 100)
+    monkeypatch.setattr(transaction, "CHECK_EVERY", 100)
     places = []
     for looks in (20, 60):
         result = store.search.run(Request(ABSENT, cancelled=Token(looks)))
@@ -95,7 +97,7 @@ def test_a_search_says_how_far_back_it_came(store: Store, monkeypatch: pytest.Mo
 
 
 def test_a_search_ends_when_its_time_is_up(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    for limit in ("FIRST_READ", "LONGEST_READ"):
+    for limit in ("LONGEST_READ",):
         monkeypatch.setattr(candidates, limit, 10)
     result = store.search.run(Request(ABSENT, seconds=0.001))
     assert (result.hits, result.partial) == ((), True)
@@ -117,7 +119,7 @@ def test_a_search_with_time_enough_is_not_partial(store: Store) -> None:
 def test_what_was_found_until_then_is_returned(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cancellation, "CHECK_EVERY", 50)
+    monkeypatch.setattr(transaction, "CHECK_EVERY", 50)
     token = Token(pulled_at=40)
     result = store.search.run(Request("common", limit=MESSAGES, cancelled=token))
     assert result.partial
@@ -175,7 +177,7 @@ def test_threads_stop_their_own_search_only(store: Store) -> None:
 
 def test_an_interruption_from_outside_is_a_partial_result(store: Store) -> None:
     with store.database.read() as tx:
-        con: apsw.Connection = tx.connection
+        con: apsw.Connection = connection(tx)
     # The pool hands out the connection that came back last, so the search runs on this one.
     con.set_progress_handler(lambda: True, 1_000, id="outside")
     try:

@@ -14,11 +14,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hermes_store import Store
+from hermes_store.engines.postgres import lexemes
 from hermes_store.engines.sqlite import words_of_index
 from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.records.message_content import MARKER
 from hermes_store.records.search import Order, Request
-from hermes_store.search import candidates, index_lookups, result_page
+from hermes_store.search import candidates, index_lookups, result_page, walk_messages
+from hermes_store.search.on_postgres import lookups, matcher
+from tests.sqlite_parts import in_sqlite
 from tests.store.search import corpus
 from tests.store.search.corpus import Judge, found
 from tests.store.search.layouts import LAYOUTS, TOOL_CHARACTERS
@@ -110,9 +113,31 @@ def test_small_limits_change_nothing(
     monkeypatch.setattr(index_lookups, "MAX_GRAMS", 5)
     monkeypatch.setattr(index_lookups, "FEW_GRAMS", 2)
     monkeypatch.setattr(index_lookups, "HEAD", 7)
-    for name_of_limit in ("FIRST_READ", "LONGEST_READ", "LONGEST_SPLIT"):
+    for name_of_limit in ("LONGEST_READ", "LONGEST_SPLIT"):
         monkeypatch.setattr(candidates, name_of_limit, 20)
     with LAYOUTS[name](tmp_path / "state.db", corpus.some_messages(SEED + 1, MESSAGES)) as store:
+        with store.database.read() as tx:
+            judge = Judge(corpus.scan(tx))
+        assert not complaints(store, judge, corpus.some_needles(judge.said, SEED, NEEDLES))
+
+
+@pytest.mark.parametrize("name", ["on a server", "on a server, half indexed"])
+def test_small_limits_on_a_server_change_nothing(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks of eight messages, pages of a few: every edge between them is crossed."""
+    for module in (lexemes, matcher):
+        monkeypatch.setattr(module, "BLOCK_BITS", 3)
+    monkeypatch.setattr(matcher, "WIDTHS", (1, 2))
+    for limit, size in (("FIRST_PAGE", 2), ("LARGEST_PAGE", 3), ("AT_ONCE", 7)):
+        monkeypatch.setattr(matcher, limit, size)
+    for limit in ("LONGEST_READ",):
+        monkeypatch.setattr(matcher, limit, 20)
+    monkeypatch.setattr(lookups, "MAX_WORDS", 5)
+    monkeypatch.setattr(lexemes, "LONGEST", 6)
+    monkeypatch.setattr(lookups, "LONGEST", 6)
+    monkeypatch.setattr(lexemes, "MOST_BYTES", 500)
+    with LAYOUTS[name](tmp_path / "state.db", corpus.some_messages(SEED + 2, MESSAGES)) as store:
         with store.database.read() as tx:
             judge = Judge(corpus.scan(tx))
         assert not complaints(store, judge, corpus.some_needles(judge.said, SEED, NEEDLES))
@@ -123,7 +148,7 @@ def test_a_beginning_of_very_many_words_is_found_in_new_and_old_messages(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index_lookups, "MAX_WORDS", 5)
-    monkeypatch.setattr(candidates, "FIRST_READ", 20)
+    monkeypatch.setattr(walk_messages, "FIRST_READ", 20)
     said = [
         {"role": "user", "content": f"{'snap' if place % 3 else 'other'}{place} taken"}
         for place in range(100)
@@ -178,7 +203,7 @@ def complaints_in_trial(store: Store, said: list[Any], seed: int, listed: int) -
     try:
         with store.database.write() as tx:
             corpus.fill(tx, [{"role": "user", "content": each} for each in said[:listed]])
-            assert words.prepare(lambda: nullcontext(tx))
+            assert words.prepare(lambda: nullcontext(in_sqlite(tx)))
             corpus.fill(tx, [{"role": "user", "content": each} for each in said[listed:]])
             judge = Judge(corpus.scan(tx))
             for needle in corpus.some_needles(judge.said, seed, 5):

@@ -336,6 +336,7 @@ def test_live_means_what_the_list_shows(db: SessionDB) -> None:
     assert live == {"talking", "first", "sent"}
 
 
+@pytest.mark.sqlite("counts the work of SQLite")
 def test_being_live_is_looked_up_and_not_computed_for_every_session(db: SessionDB) -> None:
     for number in range(50):
         add(db, f"s{number}", "hello", at=LONG_AGO + number)

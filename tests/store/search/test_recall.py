@@ -19,6 +19,7 @@ from hermes_store.search.recall import excerpt
 from hermes_store.search.recall.question import understood
 from hermes_store.search.snippets import Highlighter, wanted_texts
 from hermes_store.sessions import messages, session_rows
+from tests.sqlite_parts import connection
 from tests.store import newer
 from tests.support import LONG_AGO, Work, add, add_chain
 
@@ -375,7 +376,7 @@ def _finder(db: SessionDB) -> Highlighter:
     from hermes_store.search.query_words import analyse
 
     with db._db.read() as tx:
-        return Highlighter([analyse(Text("zebra", Span(0, 5)), tokenizer(tx.connection))])
+        return Highlighter([analyse(Text("zebra", Span(0, 5)), tokenizer(connection(tx)))])
 
 
 # -- summaries ---------------------------------------------------------------------------------

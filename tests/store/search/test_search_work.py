@@ -12,6 +12,7 @@ import pytest
 
 from hermes_store import SessionDB
 from hermes_store.records.search import Request
+from tests.sqlite_parts import connection, sqlite
 from tests.store.search import corpus
 from tests.support import Work
 
@@ -97,7 +98,7 @@ def reading(db: SessionDB, action: Action) -> Effort:
     # pool hands out the connection that came back last.
     action(db)
     with db._db.read() as tx:
-        con = tx.connection
+        con = connection(tx)
     return Effort(con, action, db)
 
 
@@ -142,7 +143,7 @@ def test_ten_times_the_messages_cost_an_append_the_same(stores: Stores) -> None:
         for _ in range(20):
             db.append_message("s0", "user", "one more common message 前回の設定")
 
-    writers = [store._db._file._writer for store in stores]
+    writers = [sqlite(store._db)._file._writer for store in stores]
     small, large = (
         Effort(writer, append, store)
         for writer, store in zip(writers, stores, strict=True)
@@ -154,7 +155,7 @@ def test_ten_times_the_messages_cost_an_append_the_same(stores: Stores) -> None:
 
 def test_an_ordinary_append_writes_few_pages(stores: Stores) -> None:
     """Each page is written twice and waited for; an index more would make it one more."""
-    log = stores[1]._db._checkpointer
+    log = sqlite(stores[1]._db)._checkpointer
     log.run()
     stores[1].append_message("s0", "user", "the log begins anew")
     lengths = [log._pages]

@@ -9,7 +9,7 @@ import pytest
 
 from hermes_store import SessionDB, Store
 from hermes_store.records.search import Order, Request, Strength
-from hermes_store.search import candidates
+from hermes_store.search import walk_messages
 from hermes_store.sessions import late_messages
 from tests.store.search.layouts import LAYOUTS
 from tests.support import LONG_AGO, Work, add
@@ -120,6 +120,7 @@ def test_very_many_ranges_become_few(db: SessionDB, monkeypatch: pytest.MonkeyPa
     assert len(db.store.search.run(Request("docker", limit=100)).hits) == 31
 
 
+@pytest.mark.sqlite("counts the work of SQLite")
 def test_a_file_without_late_messages_pays_nothing(db: SessionDB) -> None:
     add(db, "s", *["docker"] * 5)
     assert db.store.search.prepare()
@@ -169,7 +170,7 @@ def test_a_conversation_with_very_many_matches_hides_no_other(db: SessionDB) -> 
 def test_pages_follow_each_other_by_their_ends(
     db: SessionDB, text: str, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(candidates, "FIRST_READ", 7)
+    monkeypatch.setattr(walk_messages, "FIRST_READ", 7)
     for number in range(40):
         said = ("docker", "redocker → x", "foo@bar.com docker", "foo_bar com dockerize")[number % 4]
         add(db, f"s{number:02}", said, "another docker", at=LONG_AGO + 10 * number,
@@ -192,11 +193,12 @@ def test_pages_follow_each_other_by_their_ends(
 # -- streams -----------------------------------------------------------------------------------
 
 
+@pytest.mark.sqlite("has no list of words, so that messages must be read")
 def test_a_stream_begins_with_whole_words_and_ends_complete(
     db: SessionDB, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hermes_store.search.result_page.TELL_EVERY", 0.0)
-    monkeypatch.setattr(candidates, "FIRST_READ", 10)
+    monkeypatch.setattr(walk_messages, "FIRST_READ", 10)
     add(db, "whole", "docker", at=LONG_AGO)
     add(db, "parts", *["redocker"] * 30, at=LONG_AGO + DAY)
     *early, last = db.store.search.stream(Request("docker", grouped=True, limit=5))

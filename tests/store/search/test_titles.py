@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.engines.sqlite.message_states import findable
+from hermes_store.engines.message_states import findable
 from hermes_store.records.search import Request
 from hermes_store.search import field_conditions, query_language, titles
 from hermes_store.search.field_conditions import Condition
@@ -49,7 +49,7 @@ def split(db: SessionDB, text: str) -> tuple[Node | None, list[Condition]]:
                     conditions.append(field_conditions.condition(tx, part, NOW, db.store.marks))
                 case Not(part=Field() as field):
                     found = field_conditions.condition(tx, field, NOW, db.store.marks)
-                    sql = f"NOT COALESCE({found.sql}, 0)"
+                    sql = f"NOT COALESCE({found.sql}, FALSE)"
                     conditions.append(Condition(sql, found.values, found.session))
                 case None:
                     pass
@@ -151,6 +151,7 @@ def test_hidden_messages_meet_no_condition(db: SessionDB, path: Path) -> None:
         assert titled(again, "docker after:2y") == ["empty", "new"]
 
 
+@pytest.mark.sqlite("counts the work of SQLite")
 def test_only_the_messages_of_matching_titles_are_read(db: SessionDB) -> None:
     fill(db)
 

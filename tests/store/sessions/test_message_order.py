@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.engines.sqlite import message_states
+from hermes_store.engines import message_states
 from hermes_store.records.message import DIVIDERS, State
 from hermes_tui.presentation.laid_out import Look
 from hermes_tui.transcript.layout import Layout

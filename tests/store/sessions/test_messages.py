@@ -100,6 +100,7 @@ def test_a_message_needs_its_session(db: SessionDB) -> None:
     assert db.get_messages_as_conversation("nobody", include_ancestors=True) == []
 
 
+@pytest.mark.sqlite("expects SQLite's own words")
 def test_a_message_needs_a_role(db: SessionDB) -> None:
     add(db, "a", "hello")
     with pytest.raises(sqlite3.IntegrityError, match=r"messages\.role") as caught:

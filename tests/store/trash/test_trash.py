@@ -252,6 +252,7 @@ def test_what_is_not_in_the_trash(db: SessionDB) -> None:
         "UPDATE trash_entries SET header = x'00' WHERE id = (SELECT MIN(id) FROM trash_entries)",
     ],
 )
+@pytest.mark.sqlite("damages a copy in the dialect of SQLite")
 def test_a_damaged_copy_stays_and_keeps_no_other_from_being_restored(
     db: SessionDB, damage: str
 ) -> None:
@@ -337,6 +338,7 @@ def test_emptying_by_age_and_by_batch(db: SessionDB, path: Path) -> None:
         db.store.trash.restore()
 
 
+@pytest.mark.sqlite("is about the size of a file")
 def test_an_emptied_trash_takes_no_room(db: SessionDB) -> None:
     import random
 
@@ -348,11 +350,12 @@ def test_an_emptied_trash_takes_no_room(db: SessionDB) -> None:
         assert tx.value("PRAGMA page_count") * tx.value("PRAGMA page_size") < 200_000
 
 
+@pytest.mark.sqlite("is about a file")
 def test_a_permanent_deletion_leaves_nothing(db: SessionDB) -> None:
     add(db, "a", "x", ended=LONG_AGO)
     gone = db.store.trash.delete_conversation("a", permanently=True)
     assert (gone.session_ids, gone.batch_id) == (("a",), None)
-    assert not db.store._sidecar.path.exists()
+    assert not db.store._sidecar.exists
 
 
 def test_nothing_to_delete_leaves_no_batch(db: SessionDB) -> None:

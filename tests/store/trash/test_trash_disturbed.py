@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.errors import SessionInUse
 from hermes_store.sessions import in_use
 from hermes_store.trash import delete_from_database, sidecar_tables

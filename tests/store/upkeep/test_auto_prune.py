@@ -95,6 +95,7 @@ def test_space_is_given_back_only_if_rows_went(db: SessionDB, path: Path) -> Non
     assert is_whole(path)
 
 
+@pytest.mark.sqlite("is about the free space of a file")
 def test_vacuum_can_be_left_out(db: SessionDB) -> None:
     add(db, "big", *["x" * 50_000] * 20, ended=LONG_AGO + 99)
     report = db.maybe_auto_prune_and_vacuum(vacuum=False)

@@ -11,8 +11,9 @@ import pytest
 from hermes_store import SessionDB
 from hermes_store.config.settings import Config, SessionsConfig
 from hermes_store.engines.sqlite import holders as open_files
+from hermes_store.engines.sqlite import session_database
 from hermes_store.gateway import MessageSource, SessionRouter
-from hermes_store.upkeep import api, auto_prune
+from hermes_store.upkeep import auto_prune
 from tests.cli.command import hermes
 from tests.support import LONG_AGO, add, add_chain
 
@@ -68,17 +69,18 @@ def test_what_it_moved_is_deleted_as_long_after(
 
 
 @pytest.mark.parametrize("others", [[], [(7, "hermes")]])
+@pytest.mark.sqlite("nobody waits for a vacuum of PostgreSQL")
 def test_space_is_returned_when_nobody_else_is_there(
     full: SessionDB, monkeypatch: pytest.MonkeyPatch, others: list[tuple[int, str]]
 ) -> None:
-    monkeypatch.setattr(api, "holders", lambda _path: others)
+    monkeypatch.setattr(session_database, "holders", lambda _path: others)
     report = full.store.upkeep.auto_prune(on())
     assert report.vacuumed is (not others)
     assert (full.get_meta(auto_prune.LAST_VACUUM_KEY) is not None) is (not others)
 
 
 def test_space_is_not_returned_every_day(full: SessionDB, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "holders", lambda _path: [])
+    monkeypatch.setattr(session_database, "holders", lambda _path: [])
     full.set_meta(auto_prune.LAST_VACUUM_KEY, str(time.time() - 5 * DAY))
     assert full.store.upkeep.auto_prune(on()).vacuumed is False
     full.set_meta(auto_prune.LAST_RUN_KEY, "0")

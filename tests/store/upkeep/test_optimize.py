@@ -12,7 +12,7 @@ import pytest
 from bench.sample_sessions import fill
 from hermes_store import SessionDB, Store
 from hermes_store.engines.sqlite import fulltext
-from hermes_store.engines.sqlite.session_database import Database
+from hermes_store.engines.sqlite.session_database import SqliteDatabase
 from tests.store.processes import finish, heard, start
 from tests.store.search.layouts import make_inline
 
@@ -33,7 +33,7 @@ for number in range(int(sys.argv[2])):
 def inline(path: Path) -> Iterator[Path]:
     """A file of some size whose indexes keep their own copies of the text."""
     make_inline(path)
-    database = Database(path, synchronous="NORMAL")
+    database = SqliteDatabase(path, synchronous="NORMAL")
     fill(database, 60, now=NOW)
     database.close()
     with Store(path, read_only=True) as store:
@@ -70,7 +70,7 @@ def test_afterwards_the_file_is_as_small_as_a_fresh_one(inline: Path, tmp_path: 
     with Store(inline) as store:
         store.upkeep.optimize()
     fresh = tmp_path / "fresh.db"
-    database = Database(fresh, synchronous="NORMAL")
+    database = SqliteDatabase(fresh, synchronous="NORMAL")
     fill(database, 60, now=NOW)
     database.close()
     with Store(fresh) as store:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hermes_store import SessionDB
-from hermes_store.engines.sqlite.transaction import Transaction
+from hermes_store.engines.base import Transaction
 from hermes_store.trash import delete_from_database
 from hermes_store.upkeep import prune_by_age
 from tests.support import LONG_AGO, add, add_chain, is_whole

@@ -58,7 +58,7 @@ def test_a_plan_tells_all_and_changes_nothing(db: SessionDB) -> None:
     assert (second.session_ids, second.title) == (("branch",), "aside")
     assert plan.spared == ()
     assert everything(db) == before
-    assert not db.store._sidecar.path.exists()
+    assert not db.store.trash.conversations()
 
 
 def test_age_counts_from_the_last_activity_of_the_whole_conversation(db: SessionDB) -> None:
@@ -199,7 +199,7 @@ def test_what_was_taken_up_after_the_plan_stays(db: SessionDB, permanently: bool
 def test_an_empty_plan_prunes_nothing(db: SessionDB) -> None:
     add(db, "a")
     assert db.store.upkeep.prune(db.store.upkeep.plan_prune()).session_ids == ()
-    assert not db.store._sidecar.path.exists()
+    assert not db.store.trash.conversations()
 
 
 def test_documented_pruning_knows_no_trash(db: SessionDB) -> None:

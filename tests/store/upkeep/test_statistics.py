@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from hermes_store import SessionDB
 from hermes_store.records.sources import KNOWN, Source, describe
 from tests.support import LONG_AGO, add
@@ -76,6 +78,7 @@ def test_sources_have_names_for_people() -> None:
     assert describe("never-heard-of") == Source("never-heard-of", "never-heard-of", "never")
 
 
+@pytest.mark.sqlite("columns of PostgreSQL hold numbers only")
 def test_insights_take_only_numbers_for_numbers(db: SessionDB) -> None:
     stored = {
         "number": 3,

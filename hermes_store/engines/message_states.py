@@ -11,7 +11,7 @@ from hermes_store.records.message import State
 
 CROWD = 64
 """So many messages of one time are not compared with each other."""
-ALL = "1"
+ALL = "TRUE"
 """The SQL condition that is true for every message."""
 
 
@@ -59,9 +59,12 @@ def _later_copy(condition: str) -> str:
     copied = (
         "EXISTS (SELECT 1 FROM messages o WHERE o.session_id = m.session_id "
         "AND o.timestamp = m.timestamp AND o.role = m.role AND o.id > m.id "
-        f"AND o.content IS m.content AND o.tool_calls IS m.tool_calls AND {condition})"
+        f"AND o.content IS NOT DISTINCT FROM m.content "
+        f"AND o.tool_calls IS NOT DISTINCT FROM m.tool_calls AND {condition})"
     )
-    return f"CASE WHEN (SELECT COUNT(*) FROM ({crowd})) < {CROWD} THEN {copied} ELSE 0 END"
+    return (
+        f"CASE WHEN (SELECT COUNT(*) FROM ({crowd}) crowd) < {CROWD} THEN {copied} ELSE FALSE END"
+    )
 
 
 def findable(caps: Capabilities) -> str:

@@ -1,0 +1,1 @@
+"""The engine for PostgreSQL: one history for many machines."""

@@ -1,0 +1,244 @@
+"""Indexes the words of new messages, in the background of whoever has a store open.
+
+A message is written together with a row in `todo`. Whoever gets the lock takes rows from there
+and adds words to the index; everyone else goes on. A search reads what is left in `todo` first, so
+it is right before the index is.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Protocol
+
+import psycopg
+from psycopg import errors as pg
+
+from hermes_store.engines.postgres import lexemes
+from hermes_store.engines.postgres.connections import Connection, Connections
+from hermes_store.engines.postgres.locks import Lock
+from hermes_store.errors import StoreError
+
+BATCH = 500
+FETCHED = 25
+PACKED = 4_000
+"""Words in one row of the list."""
+MOST_PIECES = 40
+"""So many rows of fewer words may there be before all are packed again."""
+CLEAN_EVERY = 1_000
+GATHER_SECONDS = 1.0
+"""How long to wait for more messages before indexing begins."""
+
+log = logging.getLogger("hermes_store.postgres")
+
+
+class Owner(Protocol):
+    """The database whose messages are indexed."""
+
+    connections: Connections
+
+    @property
+    def schema(self) -> str:
+        """The schema of the profile."""
+
+    def key_of(self, lock: Lock) -> tuple[int, int]:
+        """Return the two numbers of a lock."""
+
+
+def channel_of(schema: str) -> str:
+    """Return the channel on which changes of a schema are told."""
+    return f"hermes_{schema}"
+
+
+def index_all(
+    owner: Owner,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Index what is left to do; return whether nothing is left, False if another one does it."""
+    with _alone(owner) as con:
+        return con is not None and _index(con, owner.schema, progress, stopped)
+
+
+def list_again(owner: Owner) -> bool:
+    """Make the list of words anew from the index; False if another process is indexing."""
+    with _alone(owner) as con:
+        if con is None:
+            return False
+        with con.transaction():
+            con.execute("DELETE FROM words")
+            found = con.execute(
+                "SELECT word FROM ts_stat($1) WHERE left(word, 1) <> '#'",
+                (f"SELECT tsv FROM {owner.schema}.message_words",),
+            ).fetchall()
+            _add_packed(con, {str(word) for (word,) in found})
+    return True
+
+
+@contextmanager
+def _alone(owner: Owner) -> Iterator[Connection | None]:
+    """Provide a connection that has the lock for indexing; None if another one has it."""
+    con = owner.connections.take(lambda con: con.execute("SELECT 1"))
+    try:
+        key = owner.key_of(Lock.INDEX)
+        row = con.execute("SELECT pg_try_advisory_lock($1, $2)", key).fetchone()
+        if row is None or not row[0]:
+            yield None
+            return
+        try:
+            yield con
+        finally:
+            con.execute("SELECT pg_advisory_unlock($1, $2)", key)
+    finally:
+        owner.connections.give_back(con)
+
+
+def _count(con: Connection) -> int:
+    row = con.execute("SELECT count(*) FROM todo").fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _index(
+    con: Connection,
+    schema: str,
+    progress: Callable[[int, int], None] | None,
+    stopped: Callable[[], bool],
+) -> bool:
+    total = _count(con) if progress is not None else 0
+    done = uncleaned = 0
+    while not stopped():
+        number = _index_some(con, schema)
+        done, uncleaned = done + number, uncleaned + number
+        if progress is not None:
+            progress(min(done, total), total)
+        if uncleaned >= CLEAN_EVERY or (not number and uncleaned):
+            uncleaned = 0
+            _clean(con, schema)
+        if not number:
+            _pack_if_needed(con)
+            con.execute("DELETE FROM changes WHERE at < now() - interval '1 day'")
+            return True
+    return False
+
+
+def _clean(con: Connection, schema: str) -> None:
+    """Move what was added into the index proper, so that no search and no writer has to."""
+    with suppress(pg.InsufficientPrivilege):
+        con.execute("SELECT gin_clean_pending_list($1)", (f"{schema}.message_words_tsv",))
+
+
+def _index_some(con: Connection, schema: str) -> int:
+    with con.transaction():
+        taken = con.execute(
+            "DELETE FROM todo WHERE id IN (SELECT id FROM todo ORDER BY id DESC "
+            f"LIMIT {BATCH} FOR UPDATE SKIP LOCKED) RETURNING id"
+        ).fetchall()
+        if not taken:
+            return 0
+        ids = [message_id for (message_id,) in taken]
+        con.execute("DELETE FROM message_words WHERE id = ANY($1)", (ids,))
+        listed: set[str] = set()
+        with psycopg.RawServerCursor(con, "unindexed") as cursor:
+            cursor.execute(
+                "SELECT id, content, tool_name, tool_calls FROM messages WHERE id = ANY($1)",
+                (ids,),
+            )
+            # A few at a time: one message can be many megabytes.
+            while rows := cursor.fetchmany(FETCHED):
+                listed |= _add(con, rows)
+        _add_words(con, listed)
+        con.execute("SELECT pg_notify($1, $2)", (channel_of(schema), "indexed"))
+    return len(ids)
+
+
+def _add(con: Connection, rows: Sequence[tuple[Any, ...]]) -> set[str]:
+    """Add the words of messages to the index, and return them."""
+    listed: set[str] = set()
+    with con.cursor().copy("COPY message_words (id, tsv) FROM STDIN") as copy:
+        for message_id, *texts in rows:
+            text = joined(texts)
+            words = lexemes.words_of(text)
+            listed |= words - {lexemes.LONG}
+            found = lexemes.of_message(message_id, words, lexemes.grams_of(text))
+            copy.write_row((message_id, lexemes.vector(map(_storable, found))))
+    return listed
+
+
+def joined(texts: Sequence[Any]) -> str:
+    """Return the text of a message that is indexed: what was said, and what tools were called."""
+    return " ".join(text or "" for text in texts)
+
+
+def _storable(lexeme: str) -> str:
+    return lexeme.replace("\0", " ")
+
+
+def _add_words(con: Connection, words: set[str]) -> None:
+    if words:
+        con.execute(
+            "INSERT INTO words(number, words) VALUES ($1, $2)", (len(words), _packed(words))
+        )
+
+
+def _packed(words: set[str]) -> str:
+    """Return words one below the other, with a line end before and after each."""
+    return "\n" + "\n".join(sorted(words)) + "\n"
+
+
+def _pack_if_needed(con: Connection) -> None:
+    row = con.execute("SELECT count(*) FROM words WHERE number < $1", (PACKED,)).fetchone()
+    if row is None or int(row[0]) <= MOST_PIECES:
+        return
+    with con.transaction():
+        rows = con.execute("DELETE FROM words RETURNING words").fetchall()
+        _add_packed(con, {word for (text,) in rows for word in str(text).split("\n") if word})
+
+
+def _add_packed(con: Connection, words: set[str]) -> None:
+    ordered = sorted(words)
+    for start in range(0, len(ordered), PACKED):
+        _add_words(con, set(ordered[start : start + PACKED]))
+
+
+class BackgroundIndexing:
+    """Indexes a while after messages were added, in a thread of its own."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._due = threading.Event()
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+
+    def wake(self) -> None:
+        """Note that there is something to index."""
+        self._due.set()
+        if self._thread is None and not self._over.is_set():
+            with self._starting:
+                if self._thread is None:
+                    self._thread = threading.Thread(
+                        target=self._work, name="hermes-indexing", daemon=True
+                    )
+                    self._thread.start()
+
+    def _work(self) -> None:
+        while True:
+            self._due.wait()
+            if self._over.wait(GATHER_SECONDS):
+                return
+            self._due.clear()
+            try:
+                index_all(self._owner, stopped=self._over.is_set)
+            except (psycopg.Error, StoreError) as error:
+                # Searches are right without it; whoever comes next goes on.
+                log.info("Indexing stopped: %s", type(error).__name__)
+
+    def close(self) -> None:
+        """End the thread; what is left to do is done by whoever comes next."""
+        self._over.set()
+        self._due.set()
+        if self._thread is not None:
+            self._thread.join(timeout=10)

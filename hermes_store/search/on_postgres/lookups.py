@@ -1,0 +1,187 @@
+"""Which lexemes to look up for a query tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hermes_store.engines.base import Transaction
+from hermes_store.engines.postgres.lexemes import LONGEST, fold, grams_of, quoted
+from hermes_store.engines.sqlite.tokenizer import CJK
+from hermes_store.records.search import Strength
+from hermes_store.search.query_tree import And, Node, Not, Or, Text
+from hermes_store.search.query_words import Kind, Leaf
+
+MAX_WORDS = 400
+"""The most words to look up for a part of one; beyond that, reading finds matches sooner."""
+MOST_LISTED = 4 * MAX_WORDS
+"""The most entries of the list to look at; if there are more, the words are too many, too."""
+SHORTEST_BEGINNING = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A tsquery that finds all matches, and perhaps more."""
+
+    query: str
+    exact: bool
+    """Whether everything that is found is a match."""
+
+
+NOTHING = Lookup("", True)
+"""Nothing can match."""
+
+
+_TESTS = {
+    (False, False): "strpos(w.word, ?2) > 0",
+    (True, False): "starts_with(w.word, ?2)",
+    (False, True): "right(w.word, length(?2)) = ?2",
+    (True, True): "w.word = ?2",
+}
+"""By whether a word must start with the part, and end with it."""
+
+
+class WordParts:
+    """Finds words in the list of all words, by a part of them."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self._asked: dict[tuple[str, bool, bool], list[str] | None] = {}
+
+    def matching(self, part: str, *, starts: bool, ends: bool) -> list[str] | None:
+        """Return the words that contain, start or end with a part; None if they are too many."""
+        asked = part, starts, ends
+        if asked not in self._asked:
+            edges = ("\n" if starts else "") + part + ("\n" if ends else "")
+            rows = list(
+                self._tx.rows(
+                    "SELECT w.word FROM words c, LATERAL string_to_table(c.words, '\n') AS w(word) "
+                    f"WHERE strpos(c.words, ?1) > 0 AND {_TESTS[starts, ends]} LIMIT ?3",
+                    (edges, part, MOST_LISTED),
+                )
+            )
+            # Several rows of the list may have the same word.
+            found = list(dict.fromkeys(str(word) for (word,) in rows))
+            some = len(rows) >= MOST_LISTED or len(found) > MAX_WORDS
+            self._asked[asked] = None if some else found
+        return self._asked[asked]
+
+
+class Lookups:
+    """Finds look-ups for the trees of one query."""
+
+    def __init__(self, tx: Transaction, leaf: Callable[[Text], Leaf]) -> None:
+        self._leaf = leaf
+        self._split = tx.split
+        self._parts = WordParts(tx)
+
+    def of(self, node: Node, strength: Strength) -> Lookup | None:
+        """Return the look-up of a tree; None if messages must be read."""
+        match node:
+            case Text():
+                leaf = self._leaf(node)
+                if strength is Strength.PART:
+                    return self._part(leaf)
+                return self._whole(leaf, strength)
+            case And():
+                return self._all(node, strength)
+            case Or():
+                found = [self.of(part, strength) for part in node.parts]
+                known = [each for each in found if each is not None]
+                if len(known) < len(found):
+                    return None
+                queries = [f"({each.query})" for each in known if each.query]
+                return Lookup(" | ".join(queries), all(each.exact for each in known))
+            case _:
+                return None
+
+    def _all(self, node: And, strength: Strength) -> Lookup | None:
+        wanted = [part for part in node.parts if not isinstance(part, Not)]
+        found = [self.of(part, strength) for part in wanted]
+        known = [each for each in found if each is not None]
+        if NOTHING in known:
+            return NOTHING
+        if not known:
+            return None
+        queries = [f"({each.query})" for each in known]
+        exact = len(known) == len(wanted) and all(each.exact for each in known)
+        for part in node.parts:
+            if isinstance(part, Not):
+                banned = self._banned(part)
+                exact = exact and banned is not None
+                queries += [f"!({banned})"] if banned is not None else []
+        return Lookup(" & ".join(queries), exact)
+
+    def _banned(self, node: Not) -> str | None:
+        """Return what must not be there, if the index alone can tell."""
+        if not isinstance(node.part, Text):
+            return None
+        found = self._whole(self._leaf(node.part), Strength.ROW)
+        is_word = self._leaf(node.part).kind is Kind.WORDS
+        return found.query if found is not None and found.exact and is_word else None
+
+    def _whole(self, leaf: Leaf, strength: Strength) -> Lookup | None:
+        if leaf.kind is Kind.SIGNS:
+            return None
+        if leaf.kind is Kind.CJK:
+            return _characters(leaf)
+        tokens = leaf.tokens
+        short = leaf.prefix and len(tokens) == 1 and len(tokens[0]) < SHORTEST_BEGINNING
+        if short:
+            return None  # many messages have one, and the newest are found sooner by reading
+        lexemes = [quoted(token[:LONGEST]) for token in tokens]
+        if leaf.prefix:
+            lexemes[-1] += ":*"
+        cut = any(len(token) > LONGEST for token in tokens)
+        exact = leaf.kind is Kind.WORDS and len(tokens) == 1 and not cut
+        return Lookup(" & ".join(dict.fromkeys(lexemes)), exact)
+
+    def _part(self, leaf: Leaf) -> Lookup | None:
+        """Look up the words that contain a leaf, or its edges if it is more than one word."""
+        if leaf.kind is Kind.CJK:
+            return _characters(leaf)
+        tokens = [token[:LONGEST] for token in leaf.tokens]
+        if not tokens or any(len(token) >= LONGEST for token in tokens):
+            return None
+        # A combining accent alone is not a word, but words continue across it.
+        opens, closes = (len(self._split(f"x{edge}x")) == 1 for edge in _edges(leaf))
+        if len(tokens) == 1:
+            found = self._parts.matching(tokens[0], starts=not opens, ends=not closes)
+            if found is None:
+                return None
+            exact = leaf.kind is Kind.WORDS and leaf.needle == tokens[0]
+            return Lookup(_any(found), exact) if found else NOTHING
+        groups = [[word] for word in tokens[1:-1]]
+        edges = [(tokens[0], not opens, True), (tokens[-1], True, not closes)]
+        for word, starts, ends in edges:
+            if starts and ends:
+                groups.append([word])
+                continue
+            listed = self._parts.matching(word, starts=starts, ends=ends)
+            groups += [listed] if listed is not None else []
+        if not groups:
+            return None
+        if not all(groups):
+            return NOTHING
+        return Lookup(" & ".join(f"({_any(group)})" for group in groups), exact=False)
+
+
+def _any(words: Sequence[str]) -> str:
+    return " | ".join(map(quoted, words))
+
+
+def _edges(leaf: Leaf) -> tuple[str, str]:
+    return leaf.needle[0], leaf.needle[-1]
+
+
+def _characters(leaf: Leaf) -> Lookup | None:
+    """Look up Chinese, Japanese or Korean characters, in pairs where there are two in a row."""
+    needle = fold(leaf.node.value)
+    grams = grams_of(needle)
+    pairs = {gram for gram in grams if len(gram) == 2}
+    alone = {gram for gram in grams if len(gram) == 1 and not any(gram in pair for pair in pairs)}
+    chosen = sorted(pairs | alone)
+    if not chosen:
+        return None
+    exact = len(needle) <= 2 and all(CJK.match(letter) for letter in needle)
+    return Lookup(" & ".join(map(quoted, chosen)), exact)

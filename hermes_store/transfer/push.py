@@ -1,0 +1,257 @@
+"""Send the sessions of a file to a server that collects those of several machines.
+
+Only what is new is sent: the server remembers, for each session of a file, up to which message it
+has it and what its row was. Each group of sessions is one transaction, compared with what was sent
+before it is committed, so a push that was interrupted goes on where it stopped. What is deleted in
+the file later stays on the server.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_store.engines.base import Database, Transaction
+from hermes_store.errors import DatabaseCorrupt
+from hermes_store.records.transfer import PushReport
+from hermes_store.sessions import late_messages
+from hermes_store.transfer import stored_forms
+from hermes_store.transfer.stored_forms import MESSAGE, SESSION
+
+GROUP_MESSAGES = 2_000
+"""About so many messages are sent in one transaction."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the server knows of a session of a file."""
+
+    hub_id: str
+    newest: int
+    number: int
+    row_sum: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A session of the file that the server does not have as it is now."""
+
+    session: dict[str, Any]
+    newest: int
+    number: int
+
+
+def push(
+    source: Database, hub: Database, *, host: str, origin: str, progress: Progress | None = None
+) -> PushReport:
+    """Send what is new in a file, and return what was sent."""
+    with source.read() as tx:
+        with hub.read() as server:
+            known = _known(server, origin)
+        changed = _parents_first(list(_changed(tx, known)))
+        done = _Done()
+        for group in _groups(changed, known):
+            with hub.write() as server:
+                for each in group:
+                    _send(tx, server, each, known, host, origin, done)
+            if progress is not None:
+                progress(done.sessions, len(changed))
+    return PushReport(done.added, done.sessions - done.added, done.messages, done.removed)
+
+
+@dataclass(slots=True)
+class _Done:
+    sessions: int = 0
+    added: int = 0
+    messages: int = 0
+    removed: int = 0
+
+
+def _known(server: Transaction, origin: str) -> dict[str, Known]:
+    rows = server.rows(
+        "SELECT session_id, hub_id, newest, number, row_sum FROM pushed WHERE origin = ?", (origin,)
+    )
+    return {session_id: Known(*rest) for session_id, *rest in rows}
+
+
+def _changed(tx: Transaction, known: dict[str, Known]) -> Iterator[Changed]:
+    """Yield the sessions that are new, or that have other messages or another row."""
+    counted = {
+        session_id: (newest, number)
+        for session_id, newest, number in tx.rows(
+            "SELECT session_id, MAX(id), COUNT(*) FROM messages GROUP BY session_id"
+        )
+    }
+    present = tx.caps.session_columns
+    selected = ", ".join(f's."{name}"' if name in present else "NULL" for name in SESSION)
+    for row in tx.rows(f"SELECT {selected} FROM sessions s WHERE s.id IS NOT NULL"):
+        session = stored_forms.formed(SESSION, row)
+        newest, number = counted.get(row[0], (0, 0))
+        before = known.get(session["id"])
+        now = (newest, number, stored_forms.row_sum(session))
+        if before is None or (before.newest, before.number, before.row_sum) != now:
+            yield Changed(session, newest, number)
+
+
+def _parents_first(changed: Sequence[Changed]) -> list[Changed]:
+    """Return sessions by their start, but each after its parent."""
+    left = {each.session["id"]: each for each in sorted(changed, key=_start)}
+    ordered: list[Changed] = []
+    while left:
+        path = [next(iter(left))]
+        while (parent := left[path[-1]].session["parent_session_id"]) in left and (
+            parent not in path
+        ):
+            path.append(parent)
+        ordered += [left.pop(each) for each in reversed(path)]
+    return ordered
+
+
+def _start(each: Changed) -> tuple[float, str]:
+    return each.session["started_at"], each.session["id"]
+
+
+def _groups(changed: Sequence[Changed], known: dict[str, Known]) -> Iterator[list[Changed]]:
+    group: list[Changed] = []
+    size = 0
+    for each in changed:
+        group.append(each)
+        before = known.get(each.session["id"])
+        size += each.number - (before.number if before else 0) + 1
+        if size >= GROUP_MESSAGES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _send(
+    tx: Transaction,
+    server: Transaction,
+    changed: Changed,
+    known: dict[str, Known],
+    host: str,
+    origin: str,
+    done: _Done,
+) -> None:
+    session_id = changed.session["id"]
+    before = known.get(session_id)
+    hub_id = before.hub_id if before else _free_id(server, session_id, host)
+    row = {**changed.session, "id": hub_id, "host": host}
+    parent = known.get(row["parent_session_id"] or "")
+    row["parent_session_id"] = parent.hub_id if parent is not None else None
+    _put_session(server, row, origin, session_id)
+    sent, removed = _send_messages(tx, server, session_id, hub_id)
+    row_sum = stored_forms.row_sum(changed.session)
+    known[session_id] = Known(hub_id, changed.newest, changed.number, row_sum)
+    server.run(
+        "INSERT INTO pushed(origin, session_id, hub_id, newest, number, row_sum) "
+        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(origin, session_id) DO UPDATE SET "
+        "newest = excluded.newest, number = excluded.number, row_sum = excluded.row_sum",
+        (origin, session_id, hub_id, changed.newest, changed.number, row_sum),
+    )
+    done.sessions += 1
+    done.added += before is None
+    done.messages += sent
+    done.removed += removed
+
+
+def _free_id(server: Transaction, session_id: str, host: str) -> str:
+    """Return the id of a session on the server; another machine may have one of the same name."""
+    wanted, number = session_id, 1
+    while server.one("SELECT 1 FROM sessions WHERE id = ?", (wanted,)) is not None:
+        number += 1
+        wanted = f"{session_id}@{host}" if number == 2 else f"{session_id}@{host}-{number}"
+    return wanted
+
+
+def _put_session(server: Transaction, row: dict[str, Any], origin: str, session_id: str) -> None:
+    columns = {**row, "origin": origin, "origin_id": session_id}
+    # Titles may have changed hands in the file. Whoever had it there gets its own when it is sent,
+    # which is in the same push; what was deleted in the file keeps a name that says what it was.
+    server.run(
+        "UPDATE sessions SET title = title || ' (' || id || ')' "
+        "WHERE origin = ? AND title = ? AND id <> ?",
+        (origin, row["title"], row["id"]),
+    )
+    changes = ", ".join(f"{name} = excluded.{name}" for name in columns if name != "id")
+    server.run(
+        f"INSERT INTO sessions({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) "
+        f"ON CONFLICT(id) DO UPDATE SET {changes}",
+        tuple(columns.values()),
+    )
+
+
+def _send_messages(
+    tx: Transaction, server: Transaction, session_id: str, hub_id: str
+) -> tuple[int, int]:
+    """Make the messages on the server those of the file; return how many were sent and removed."""
+    there = dict(
+        server.rows(
+            "SELECT origin_message_id, origin_sum FROM messages "
+            "WHERE session_id = ? AND origin_message_id IS NOT NULL",
+            (hub_id,),
+        )
+    )
+    expected: dict[int, int] = {}
+    first: int | None = None
+    sent = 0
+    present = tx.caps.message_columns
+    selected = ", ".join(f'm."{name}"' if name in present else "NULL" for name in MESSAGE)
+    for message_id, *values in tx.stream(
+        f"SELECT m.id, {selected} FROM messages m WHERE m.session_id = ? ORDER BY m.id",
+        (session_id,),
+    ):
+        message = stored_forms.formed(MESSAGE, values)
+        expected[message_id] = stored_forms.checksum(message)
+        if there.get(message_id) == expected[message_id]:
+            continue
+        stored = {**message, "origin_sum": expected[message_id]}
+        if message_id in there:
+            changes = ", ".join(f"{name} = ?" for name in stored)
+            server.run(
+                f"UPDATE messages SET {changes} WHERE session_id = ? AND origin_message_id = ?",
+                (*stored.values(), hub_id, message_id),
+            )
+        else:
+            stored |= {"session_id": hub_id, "origin_message_id": message_id}
+            marks = ", ".join("?" * len(stored))
+            number = server.insert(
+                f"INSERT INTO messages({', '.join(stored)}) VALUES ({marks})",
+                tuple(stored.values()),
+            )
+            first = number if first is None else first
+        sent += 1
+    gone = [message_id for message_id in there if message_id not in expected]
+    if gone:
+        server.run(
+            "DELETE FROM messages WHERE session_id = ? AND origin_message_id IN "
+            "(SELECT CAST(value AS BIGINT) FROM json_each(?))",
+            (hub_id, json.dumps(gone)),
+        )
+    if first is not None:
+        late_messages.note(server, hub_id, first)
+    if sent or gone:
+        verify(server, hub_id, expected)
+    return sent, len(gone)
+
+
+def verify(server: Transaction, hub_id: str, expected: dict[int, int]) -> None:
+    """Read the messages of a session back and compare them; raise if anything differs."""
+    found = {
+        message_id: stored_forms.checksum(stored_forms.formed(MESSAGE, values))
+        for message_id, *values in server.stream(
+            f"SELECT m.origin_message_id, {', '.join(f'm.{name}' for name in MESSAGE)} "
+            "FROM messages m WHERE m.session_id = ? AND m.origin_message_id IS NOT NULL",
+            (hub_id,),
+        )
+    }
+    if found != expected:
+        raise DatabaseCorrupt(
+            f"What the server stored of session {hub_id} is not what was sent. Nothing of it was "
+            "kept; push again, and if this happens again, check the server."
+        )

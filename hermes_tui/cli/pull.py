@@ -1,0 +1,67 @@
+"""`hermes sessions pull`: bring sessions from a server into a file."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from hermes_store.config.database_address import shown
+from hermes_store.errors import InvalidInput
+from hermes_store.records.search import Request
+from hermes_store.store import Store
+from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.progress import ProgressLine
+from hermes_tui.cli.push import local_file, server
+from hermes_tui.presentation.fit_text import plain
+from hermes_tui.presentation.numbers import plural
+
+MOST = 10_000
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", nargs="*", help="ids, prefixes or titles of sessions")
+    parser.add_argument(
+        "--from", dest="from_", metavar="URL", help="address of the server: postgresql://…"
+    )
+    parser.add_argument("--query", metavar="TEXT", help="all sessions that a search finds")
+    parser.add_argument("--all", action="store_true", help="all sessions of the server")
+    parser.epilog = (
+        "examples:\n  hermes sessions pull --from postgresql://me@db.example/hermes 20260305_0915\n"
+        "  hermes sessions pull --query 'host:laptop after:7d'\n"
+        "Sessions that the file has already stay as they are. What was brought is compared with\n"
+        "the server."
+    )
+
+
+def run(options: argparse.Namespace, context: Context) -> int:
+    address = server(options.from_, "--from", context)
+    chosen = (bool(options.session), bool(options.query), options.all)
+    if sum(chosen) != 1:
+        raise InvalidInput("Name sessions, or use --query or --all, and only one of these.")
+    with Store(address, read_only=True) as hub, Store(local_file(context)) as file:
+        ids = _chosen(hub, options)
+        with ProgressLine() as line:
+            report = file.transfer.pull(
+                hub.database, ids, lambda done, total: line("Fetching", done, total)
+            )
+    if context.printer.as_json:
+        context.printer.data("pulled", **asdict(report))
+        return 0
+    context.printer.say(
+        f"{plural(report.sessions, 'session')} of {plain(shown(address))}: {report.added:,} added "
+        f"to {plain(str(local_file(context)))} with "
+        f"{plural(report.messages, 'message')}, the others were there already."
+    )
+    return 0
+
+
+def _chosen(hub: Store, options: argparse.Namespace) -> list[str]:
+    if options.session:
+        return [hub.sessions.find(name).id for name in options.session]
+    with hub.snapshot() as tx:
+        if options.all:
+            return [row[0] for row in tx.rows("SELECT id FROM sessions ORDER BY started_at, id")]
+    result = hub.search.run(Request(options.query, limit=MOST, grouped=True, titles=True))
+    roots = dict.fromkeys([group.root_id for group in result.groups])
+    found = (each for root in roots for each in hub.lineage.members(root))
+    return list(dict.fromkeys(found))

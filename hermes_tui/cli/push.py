@@ -1,0 +1,114 @@
+"""`hermes sessions push`: send sessions to a server that collects those of several machines."""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+from hermes_store.config import paths
+from hermes_store.config.database_address import configured_address, is_address, shown
+from hermes_store.engines.opening import watch_of
+from hermes_store.errors import InvalidInput, ServerUnreachable
+from hermes_store.records.transfer import PushReport
+from hermes_store.store import Store
+from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.output import complain
+from hermes_tui.cli.common.progress import ProgressLine
+from hermes_tui.presentation.fit_text import plain
+from hermes_tui.presentation.numbers import plural
+
+EVERY = 5.0
+"""Seconds between two looks at a file that is watched."""
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--to", metavar="URL", help="address of the server: postgresql://…")
+    parser.add_argument("--host", metavar="NAME", help="name of this machine, instead of its own")
+    parser.add_argument(
+        "--watch", action="store_true", help="go on, and send what is new until you press Ctrl+C"
+    )
+    parser.epilog = (
+        "examples:\n  hermes sessions push --to postgresql://me@db.example/hermes\n"
+        "  hermes sessions push --to postgresql://me@db.example/hermes --watch\n"
+        "Sends what the server does not have yet and compares what it stored. The file is only\n"
+        "read; what you delete in it later stays on the server. Without --to, the address is that\n"
+        "of HERMES_DATABASE_URL or of database.url in config.yaml."
+    )
+
+
+def run(options: argparse.Namespace, context: Context) -> int:
+    address = server(options.to, "--to", context)
+    file = local_file(context)
+    host = options.host or socket.gethostname() or "unknown"
+    if not options.watch:
+        _say(context, _push(file, address, host), address)
+        return 0
+    watch = watch_of(file, None)
+    try:
+        due = True
+        while True:
+            if watch.changed() or due:
+                due = not _pushed(context, file, address, host)
+            time.sleep(EVERY)
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        watch.close()
+
+
+def _pushed(context: Context, file: Path, address: str, host: str) -> bool:
+    """Send what is new; say so if the server is away, and return False to try again."""
+    try:
+        report = _push(file, address, host)
+    except ServerUnreachable as error:
+        complain(f"{error} Trying again.")
+        return False
+    if report.messages or report.added or report.changed or report.removed:
+        _say(context, report, address)
+        context.printer.flush()
+    return True
+
+
+def _push(file: Path, address: str, host: str) -> PushReport:
+    with Store(file, read_only=True) as source, Store(address) as hub, ProgressLine() as line:
+        return source.transfer.push(
+            hub.database,
+            host=host,
+            progress=lambda done, total: line("Sending", done, total),
+        )
+
+
+def server(given: str | None, option: str, context: Context) -> str:
+    """Return the address of the server that a command line or the settings name."""
+    address = given or context.address or configured_address(context.home)
+    if address is None:
+        raise InvalidInput(f"Name a server with {option} postgresql://USER@HOST/DATABASE.")
+    if not is_address(address):
+        raise InvalidInput(
+            f"'{plain(shown(address))}' is not the address of a server; it begins with "
+            "postgresql://."
+        )
+    return address
+
+
+def local_file(context: Context) -> Path:
+    """Return the file of this machine, also where the settings name a server."""
+    return context.database if context.address is None else paths.database_path(context.home)
+
+
+def _say(context: Context, report: PushReport, address: str) -> None:
+    if context.printer.as_json:
+        context.printer.data("pushed", **asdict(report))
+        return
+    if not (report.messages or report.added or report.changed or report.removed):
+        context.printer.say(f"{plain(shown(address))} has everything already.")
+        return
+    gone = f", {plural(report.removed, 'message')} removed" if report.removed else ""
+    context.printer.say(
+        f"Sent {plural(report.messages, 'message')} to {plain(shown(address))}: "
+        f"{plural(report.added, 'new session')}, {report.changed:,} changed{gone}. "
+        "The server has what was sent."
+    )

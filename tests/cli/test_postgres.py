@@ -1,0 +1,103 @@
+"""Commands on a PostgreSQL server: the same as on a file, and what only a server has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_store import SessionDB, Store
+from tests import postgres
+from tests.cli.command import hermes
+from tests.support import add
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """The address of a schema with two conversations."""
+    found = postgres.fresh_address()
+    try:
+        with SessionDB(found) as db:
+            add(db, "a", "docker is down", title="Outage")
+            add(db, "b", "nothing to see")
+        yield found
+    finally:
+        postgres.drop(found)
+
+
+def test_every_command_takes_an_address(home: Path, address: str) -> None:
+    listed = hermes(home, "sessions", "list", "--db", address, "--json").json()
+    assert {row["id"] for row in listed["sessions"]} == {"a", "b"}
+    found = hermes(home, "sessions", "search", "docker", "--db", address)
+    assert (found.code, "»docker«" in found.out) == (0, True)
+    assert hermes(home, "sessions", "rename", "b", "Calm", "--db", address).code == 0
+    assert "nothing to see" in hermes(home, "sessions", "show", "Calm", "--db", address).out
+    assert hermes(home, "sessions", "delete", "b", "--yes", "--db", address).code == 0
+    assert "Calm" in hermes(home, "sessions", "trash", "--db", address).out
+    assert hermes(home, "sessions", "restore", "--db", address).code == 0
+    assert hermes(home, "sessions", "stats", "--db", address).code == 0
+    assert hermes(home, "sessions", "prune", "--dry-run", "--db", address).code == 0
+    assert hermes(home, "sessions", "optimize", "--db", address).code == 0
+    assert "PostgreSQL" in hermes(home, "sessions", "doctor", "--db", address).out
+    refused = hermes(home, "sessions", "doctor", "--repair", "--db", address)
+    assert refused.code == 2 and "repairs itself" in refused.err
+
+
+def test_the_environment_and_the_settings_name_a_server(home: Path, address: str) -> None:
+    named = hermes(home, "sessions", "list", more={"HERMES_DATABASE_URL": address})
+    assert "Outage" in named.out
+    home.mkdir(exist_ok=True)
+    (home / "config.yaml").write_text(f"database:\n  url: {address}\n")
+    assert "Outage" in hermes(home, "sessions", "list").out
+    elsewhere = hermes(home, "sessions", "list", "--home", str(home / "other"))
+    assert "Outage" not in elsewhere.out
+
+
+def test_a_password_is_not_printed(home: Path) -> None:
+    refused = hermes(home, "sessions", "list", "--db", "postgresql://me:secret@localhost:1/x")
+    assert refused.code == 1
+    assert "cannot be reached" in refused.err
+    assert "secret" not in refused.out + refused.err
+
+
+def test_sessions_go_to_a_server_and_back(home: Path, address: str, tmp_path: Path) -> None:
+    home.mkdir(exist_ok=True)
+    with SessionDB(home / "state.db") as db:
+        add(db, "mine", "a path: /srv/app", title="Mine")
+    sent = hermes(home, "sessions", "push", "--to", address, "--host", "laptop")
+    assert sent.code == 0 and "1 new session" in sent.out
+    again = hermes(home, "sessions", "push", "--to", address, "--host", "laptop", "--json").json()
+    assert (again["added"], again["messages"]) == (0, 0)
+    with Store(address, read_only=True) as store:
+        (row,) = store.lists.rows(["mine"], now=0)
+        assert row.host == "laptop"
+    target = tmp_path / "pulled.db"
+    pulled = hermes(
+        home, "sessions", "pull", "--from", address, "--query", "host:laptop", "--db", str(target)
+    )
+    assert pulled.code == 0, pulled.err
+    with Store(target, read_only=True) as store:
+        assert store.sessions.get("mine").title == "Mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("push",), "Name a server with --to"),
+        (("push", "--to", "/tmp/x"), "is not the address of a server"),
+        (("pull", "--from", "postgresql://h/d"), "--query or --all"),
+        (("postgres", "index"), "Name a server with --db"),
+        (("postgres", "grant", "--db", "postgresql://h/d"), "Name a role"),
+    ],
+)
+def test_what_is_missing_is_named(home: Path, arguments: tuple[str, ...], said: str) -> None:
+    done = hermes(home, "sessions", *arguments)
+    assert done.code != 0 and said in done.err
+
+
+def test_indexing_and_rights(home: Path, address: str) -> None:
+    indexed = hermes(home, "sessions", "postgres", "index", "--db", address)
+    assert (indexed.code, indexed.out.strip()) == (0, "All messages are indexed.")
+    granted = hermes(home, "sessions", "postgres", "grant", "ann", "--write", "--db", address)
+    assert 'TO "ann";' in granted.out and "INSERT" in granted.out

@@ -1,0 +1,149 @@
+"""Addresses: read as libpq reads them, refused with a sentence, never shown with a password."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_store import SessionDB, Store
+from hermes_store.config import database_address
+from hermes_store.engines.postgres.address import Address
+from hermes_store.engines.postgres.dialect import translated
+from hermes_store.engines.postgres.roles import statements
+from hermes_store.engines.postgres.text_coding import decoded, encoded
+from hermes_store.errors import (
+    DatabaseMissing,
+    DatabaseReadOnly,
+    InvalidInput,
+    NotADatabase,
+    ServerUnreachable,
+    StoreError,
+)
+from tests import postgres
+from tests.support import add
+
+
+@given(st.text())
+def test_any_text_comes_back(text: str) -> None:
+    assert decoded(encoded(text)) == text.encode("utf-8", "replace").decode() or (
+        "\ud800" <= max(text, default="") <= "\udfff"
+        or any("\ud800" <= letter <= "\udfff" for letter in text)
+    )
+    assert "\0" not in encoded(text)
+
+
+@pytest.mark.parametrize(
+    ("given_", "seen"),
+    [
+        ("postgresql://me:secret@host/db", "postgresql://me@host/db"),
+        ("postgres://me:se:cr@et@host:1/db?sslmode=require", "postgres://me@host:1/db?sslmode=require"),
+        ("postgresql:///db?password=secret&user=me", "postgresql:///db?password=…&user=me"),
+        ("/home/me/state.db", "/home/me/state.db"),
+    ],
+)  # fmt: skip
+def test_a_password_is_never_shown(given_: str, seen: str) -> None:
+    assert database_address.shown(given_) == seen
+    assert "secret" not in database_address.shown(given_)
+
+
+def test_the_schema_is_ours_and_the_rest_is_for_libpq() -> None:
+    found = Address.parse("postgresql://me@a,b/db?schema=work&target_session_attrs=read-write")
+    assert found.schema == "work"
+    assert found.connection == "postgresql://me@a,b/db?target_session_attrs=read-write"
+    assert Address.parse("postgresql:///db").schema == "hermes"
+
+
+@pytest.mark.parametrize(
+    ("more", "kind", "said"),
+    [
+        ("schema=No;drop", InvalidInput, "cannot be the name of a schema"),
+        ("colour=red", InvalidInput, "colour"),
+        ("sslmode=perhaps", StoreError, "sslmode"),
+    ],
+)
+def test_a_wrong_address_is_a_sentence(more: str, kind: type[StoreError], said: str) -> None:
+    address = postgres.server()
+    joined = f"{address}{'&' if '?' in address else '?'}{more}"
+    with pytest.raises(kind, match=said):
+        Store(joined)
+
+
+def test_no_server_is_a_sentence() -> None:
+    with pytest.raises(ServerUnreachable, match=r"cannot be reached .*Check that the server runs"):
+        Store("postgresql://me:secret@localhost:1/db")
+    with pytest.raises(ServerUnreachable) as caught:
+        Store("postgresql://me:secret@localhost:1/db")
+    assert "secret" not in str(caught.value)
+
+
+def test_no_such_database_is_a_sentence() -> None:
+    base = postgres.server()
+    with pytest.raises(DatabaseMissing, match="createdb"):
+        Store(base.replace("/postgres?", "/there_is_none?"))
+
+
+def test_reading_an_empty_schema_creates_nothing(address: str) -> None:
+    with pytest.raises(DatabaseMissing, match="Open it once for writing"):
+        Store(address, read_only=True)
+    base, _, schema = address.rpartition("schema=")
+    with psycopg.connect(base.rstrip("?&")) as con:
+        found = con.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone()
+    assert found is None
+
+
+def test_a_schema_of_something_else_is_refused(address: str) -> None:
+    base, _, schema = address.rpartition("schema=")
+    with psycopg.connect(base.rstrip("?&"), autocommit=True) as con:
+        con.execute(f"CREATE SCHEMA {schema}")
+        con.execute(f"CREATE TABLE {schema}.invoices (id int)")
+    with pytest.raises(NotADatabase, match="other tables"):
+        Store(address)
+
+
+def test_a_schema_of_a_newer_version_is_refused(hub: SessionDB, address: str) -> None:
+    with hub._db.write() as tx:
+        tx.run("INSERT INTO migrations VALUES ('something later', 1)")
+    with pytest.raises(DatabaseReadOnly, match=r"newer version .*something later.*Update"):
+        Store(address)
+
+
+def test_a_reader_reads_and_a_writer_writes(hub: SessionDB, address: str) -> None:
+    add(hub, "a", "hello there")
+    base, _, schema = address.rpartition("schema=")
+    roles = {name: f"{schema}_{name}" for name in ("reader", "writer", "nobody")}
+    with psycopg.connect(base.rstrip("?&"), autocommit=True) as con:
+        for role in roles.values():
+            con.execute(f"CREATE ROLE {role} LOGIN")
+        for write, name in ((False, "reader"), (True, "writer")):
+            for sql in statements(schema, roles[name], write=write):
+                con.execute(sql)
+    try:
+        as_role = {
+            name: address.replace("//postgres:", f"//{role}:") for name, role in roles.items()
+        }
+        with Store(as_role["reader"], read_only=True) as store:
+            assert store.search.run("hello").hits
+            assert store.lists.conversations()
+        with Store(as_role["reader"]) as store, pytest.raises(DatabaseReadOnly):
+            store.sessions.rename("a", "x")
+        with Store(as_role["writer"]) as store:
+            store.sessions.rename("a", "x")
+            store.trash.delete_conversation("a", force=True)
+            store.trash.restore()
+            assert store.sessions.get("a").title == "x"
+        with pytest.raises((DatabaseReadOnly, DatabaseMissing, NotADatabase)):
+            Store(as_role["nobody"], read_only=True)
+    finally:
+        with psycopg.connect(base.rstrip("?&"), autocommit=True) as con:
+            for role in roles.values():
+                con.execute(f"DROP OWNED BY {role}")
+                con.execute(f"DROP ROLE {role}")
+
+
+def test_placeholders() -> None:
+    assert translated("SELECT ?, '?', ? FROM a CROSS JOIN b ON TRUE") == (
+        "SELECT $1, '?', $2 FROM a JOIN b ON TRUE"
+    )
+    assert translated("UPDATE a SET b = ?2 WHERE c = +?1") == "UPDATE a SET b = $2 WHERE c = $1"
