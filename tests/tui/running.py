@@ -51,14 +51,34 @@ def make_app(database: Path, *, clock: float | None = NOW, **opening: Any) -> He
 async def settle(pilot: Pilot[Any]) -> None:
     """Wait until nothing is under way: no worker runs and no message or key waits."""
     while True:
+        started = _started_workers(pilot)
+        running = [worker for worker in pilot.app.workers if not worker.is_finished]
+        if running:
+            with suppress(WorkerCancelled):
+                await pilot.app.workers.wait_for_complete(running)
+            continue
+        # A worker that ends after this look has posted its answer only after the pause began, so
+        # at rest is only a pause with no worker before it, none after it, and none within it.
         await pilot.pause()
         # A pause ends with painting, and what is painted may ask for what it lacks.
         await pilot._wait_for_screen()
-        running = [worker for worker in pilot.app.workers if not worker.is_finished]
-        if not running and not getattr(pilot.app, "_typed", None):
+        if _started_workers(pilot) == started and not getattr(pilot.app, "_typed", None):
             return
-        with suppress(WorkerCancelled):
-            await pilot.app.workers.wait_for_complete(running)
+
+
+def _started_workers(pilot: Pilot[Any]) -> int:
+    """Return how many workers the program has ever started; counts from the first look on."""
+    manager: Any = pilot.app.workers
+    if not hasattr(manager, "started"):
+        add = manager.add_worker
+
+        def counting(*args: Any, **options: Any) -> None:
+            manager.started += 1
+            add(*args, **options)
+
+        manager.started, manager.add_worker = 0, counting
+    count: int = manager.started
+    return count
 
 
 LOADING = 10.0
