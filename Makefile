@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SCALE ?= S
+ENGINE ?= sqlite
 ROUNDS ?= 1000
 SEED ?= 1
 CORPUS ?= $(or $(TMPDIR),/tmp)/hermes-bench-corpus
@@ -13,7 +14,7 @@ READY := $(VENV)/.ready
 # One more than there are cores: many tests wait for a terminal, a lock or a disk.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
-.PHONY: help demo demo-postgres test test-peer campaign bench bench-search bench-postgres bench-browser pictures recordings fmt check clean
+.PHONY: help demo demo-postgres test test-peer campaign bench bench-search bench-browser pictures recordings fmt check clean
 
 help:
 	@echo "make demo           open the browser on sample conversations"
@@ -24,7 +25,7 @@ help:
 	@echo "make campaign       kill, starve and mislead workers for ROUNDS rounds; nothing may be lost"
 	@echo "make bench          run the benchmarks side by side with the real hermes-agent"
 	@echo "make bench-search   benchmark search alone, cold and warm, on real text (SCALE=S or M)"
-	@echo "make bench-postgres benchmark PostgreSQL beside SQLite (SCALE=S or M)"
+	@echo "make bench ENGINE=postgres  benchmark PostgreSQL beside SQLite (SCALE=S or M)"
 	@echo "make bench-browser  benchmark the browser alone, on 100,000 sessions"
 	@echo "make pictures       take the pictures and the film for README and docs"
 	@echo "make recordings     record walks through the browser as asciinema files"
@@ -67,13 +68,10 @@ campaign: $(READY)
 	$(BIN)/python -m tests.campaign --rounds $(ROUNDS) --seed $(SEED)
 
 bench: $(READY)
-	$(BIN)/python -m bench --scale $(SCALE) --corpus $(CORPUS)
+	$(BIN)/python -m bench --scale $(SCALE) --corpus $(CORPUS) --engine $(ENGINE)
 
 bench-search: $(READY)
 	$(BIN)/python -m bench.search --scale $(SCALE) --seed $(SEED) --folder $(CORPUS)
-
-bench-postgres: $(READY)
-	$(BIN)/python -m bench.postgres --scale $(SCALE)
 
 bench-browser: $(READY)
 	$(BIN)/python -m bench.browser

@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import browser, corpus, gateway, real_text, search, search_files
+from bench import browser, corpus, gateway, postgres, real_text, search, search_files
 from bench.sides import PEER_VERSION, Side, peer_python
 
 
@@ -192,7 +192,13 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=7, help="how often each command runs")
     parser.add_argument("--corpus", type=Path, default=search_files.FOLDER,
                         help="where the files to search are kept")  # fmt: skip
+    parser.add_argument("--engine", choices=("sqlite", "postgres"), default="sqlite",
+                        help="postgres: this store on PostgreSQL beside SQLite")  # fmt: skip
     options = parser.parse_args()
+    if options.engine == "postgres":
+        chosen = real_text.SCALES[options.scale]
+        postgres.run(options.corpus / chosen.name, chosen)
+        return
     scale = corpus.SCALES[options.scale]
     with tempfile.TemporaryDirectory(prefix="hermes-bench-") as name:
         folder = Path(name)

@@ -86,12 +86,12 @@ class Terminal:
         os.close(self._fd)
 
 
-def browser(database: Path) -> list[str]:
+def browser(database: Path | str) -> list[str]:
     """Return the command that opens the browser on a database."""
     return [sys.executable, "-m", "hermes_tui", "sessions", "browse", "--db", str(database)]
 
 
-def first_title(database: Path) -> bytes:
+def first_title(database: Path | str) -> bytes:
     """Return a text that only the first rows contain."""
     from hermes_store.records.listing import View
     from hermes_store.store import Store

@@ -135,7 +135,8 @@ def _places(
         return map(_place, first_rows(tx, columns, listing, max(0, limit)))
     rows = tx.rows(
         f"SELECT {columns} FROM session_activity a JOIN sessions s ON s.id = a.session_id "
-        f"WHERE {where} ORDER BY {_order(tx.caps, view.sort)}, a.session_id DESC",
+        f"WHERE {where} ORDER BY {_order(tx.caps, view.sort)}, a.session_id DESC"
+        f"{_most(tx, view)}",
         values,
     )
     return map(_place, in_time(rows) if view.sort in BY_TIME else rows)
@@ -189,10 +190,15 @@ def _from_index(tx: Transaction, view: View) -> Iterator[_Place]:
     rows = tx.rows(
         "SELECT a.session_id, a.chain_active FROM session_activity a "
         f"WHERE a.listed = TRUE {spoken} AND {chosen} "
-        "ORDER BY a.chain_active DESC, a.session_id DESC",
+        f"ORDER BY a.chain_active DESC, a.session_id DESC{_most(tx, view)}",
         names,
     )
     return map(_place, in_time(rows))
+
+
+def _most(tx: Transaction, view: View) -> str:
+    """Return the SQL for the limit of a view; without types, what comes first may be no time."""
+    return f" LIMIT {max(0, view.limit)}" if tx.caps.typed and view.limit is not None else ""
 
 
 def _filing(tx: Transaction) -> list[str]:

@@ -74,6 +74,8 @@ class Capabilities:
     unindexed: tuple[int, int] | None
     """The first and last id that an index which is being rebuilt does not hold yet."""
     dialect: Dialect
+    typed: bool = False
+    """Whether columns hold only values of their type, so that times sort by time."""
     missing: tuple[str, ...] = ()
     """Tables and columns that every version has had but this file has not; it is only read."""
 
@@ -275,8 +277,13 @@ class Sidecar(Protocol):
     def read(self) -> AbstractContextManager[Transaction | None]:
         """Provide one snapshot, or None if there is nothing that can be read."""
 
-    def ask(self, question: Callable[[Transaction], Answer], nothing: Answer) -> Answer:
-        """Return the answer to a question, or `nothing` if nothing can be read."""
+    def ask(
+        self, question: Callable[[Transaction], Answer], nothing: Answer, *, once: bool = False
+    ) -> Answer:
+        """Return the answer to a question, or `nothing` if nothing can be read.
+
+        A question that asks only `once`, by one statement, needs no snapshot.
+        """
 
     def write(self) -> AbstractContextManager[Transaction]:
         """Run the block in one transaction, or join the one in progress."""

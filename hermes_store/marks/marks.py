@@ -131,7 +131,7 @@ class Marks:
     def of(self, session_ids: Sequence[str]) -> dict[str, SessionMarks]:
         """Return the marks of the conversation of each session, by session id."""
         with self._db.read() as tx:
-            members = {each: _conversation(tx, [each]) for each in session_ids}
+            members = _conversations(tx, session_ids)
             everyone = sorted({each for found in members.values() for each in found})
             kept: dict[str, set[tuple[str, str]]] = {}
             for owner, kind, value in self._in_companion(everyone) | _in_file(tx, everyone):
@@ -160,7 +160,7 @@ class Marks:
             return found
 
         nothing: dict[str, list[str]] = {}
-        found = self._companion.ask(tagged, nothing)
+        found = self._companion.ask(tagged, nothing, once=True)
         counted = [(name, len(set(lineage.roots(tx, ids).values()))) for name, ids in found.items()]
         return tuple((name, number) for name, number in counted if number)
 
@@ -175,12 +175,14 @@ class Marks:
         sql = "SELECT session_id FROM marks WHERE kind = ? AND value = ?"
         nothing: set[str] = set()
         found = self._companion.ask(
-            lambda side: {text(row[0]) for row in side.rows(sql, (mark, wanted))}, nothing
+            lambda side: {text(row[0]) for row in side.rows(sql, (mark, wanted))},
+            nothing,
+            once=True,
         )
         if in_file and mark != TAG and tx.caps.has_session(mark):
             marked = tx.rows(f"SELECT id FROM sessions WHERE {mark} = 1")
             found |= {session_id for (session_id,) in marked if type(session_id) is str}
-        return tuple(sorted(_conversation(tx, found)))
+        return tuple(sorted(set[str]().union(*_conversations(tx, found).values())))
 
     def pinned(self) -> frozenset[str]:
         """Return all sessions of pinned conversations."""
@@ -205,16 +207,24 @@ class Marks:
         return self.sessions_with(tx, ARCHIVED, in_file=False)
 
     def of_rows(self, tx: Transaction, session_ids: Sequence[str]) -> dict[str, SessionMarks]:
-        """Return the marks of conversations; empty if there cannot be any."""
-        if not tx.caps.has_session(PINNED) and not self._companion.exists:
+        """Return the marks of conversations by their first session; empty if there are none."""
+        if not tx.caps.has_session(PINNED) and not self._any():
             return {}
         return self.of(session_ids)
+
+    def _any(self) -> bool:
+        """Whether the sidecar has any mark: most people have none, and a list asks often."""
+        return self._companion.exists and self._companion.ask(
+            lambda side: side.one("SELECT 1 FROM marks LIMIT 1") is not None, False, once=True
+        )
 
     def _in_companion(self, session_ids: Sequence[str]) -> set[tuple[str, str, str]]:
         sql = f"SELECT session_id, kind, value FROM marks WHERE session_id IN {_LISTED}"
         listed = (json.dumps(session_ids),)
         return self._companion.ask(
-            lambda side: {(text(a), text(b), text(c)) for a, b, c in side.rows(sql, listed)}, set()
+            lambda side: {(text(a), text(b), text(c)) for a, b, c in side.rows(sql, listed)},
+            set(),
+            once=True,
         )
 
 
@@ -258,10 +268,14 @@ def _in_file(tx: Transaction, session_ids: Sequence[str]) -> set[tuple[str, str,
     return found
 
 
-def _conversation(tx: Transaction, session_ids: Iterable[str]) -> set[str]:
-    """Return all sessions of the conversations of some sessions."""
-    roots = sorted(set(lineage.roots(tx, session_ids).values()))
-    if not roots:
-        return set()
-    rows = tx.rows(f"{lineage.CHAIN}SELECT id FROM chain", (json.dumps(roots),))
-    return {session_id for (session_id,) in rows if type(session_id) is str}
+def _conversations(tx: Transaction, session_ids: Iterable[str]) -> dict[str, set[str]]:
+    """Return all sessions of the conversation of each session; none for those that are gone."""
+    session_ids = list(session_ids)
+    roots = lineage.roots(tx, session_ids) if session_ids else {}
+    found: dict[str, set[str]] = {root: set() for root in roots.values()}
+    if found:
+        listed = (json.dumps(sorted(found)),)
+        for root, session_id in tx.rows(f"{lineage.CHAIN}SELECT root, id FROM chain", listed):
+            if type(session_id) is str:
+                found[root].add(session_id)
+    return {each: found.get(roots.get(each, ""), set()) for each in session_ids}

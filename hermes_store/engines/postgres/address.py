@@ -1,7 +1,7 @@
 """Addresses of PostgreSQL servers: what is one, what may be shown of it, and what is wrong with it.
 
-An address is a URL as libpq takes it, with one more parameter: `schema`, which holds the sessions
-of a profile and is `hermes` if it is not given. A password may stand in it, but need not: libpq
+An address is a URL as libpq takes it, with two more parameters: `schema`, which holds the sessions
+of a profile and is `hermes` if it is not given, and `row_limit`. A password may stand in it, but need not: libpq
 reads PGPASSWORD, ~/.pgpass and service files as well. It is never shown.
 """
 
@@ -16,6 +16,9 @@ from hermes_store.errors import InvalidInput
 
 SCHEMA = "hermes"
 """The schema of the default profile."""
+ROW_LIMIT = 1_000_000
+"""The most rows that a reader may ask for in one statement."""
+_OWN = ("schema", "row_limit")
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,58}")
 
 
@@ -26,6 +29,7 @@ class Address:
     connection: str
     """What libpq takes; holds the password, if one was given."""
     schema: str
+    row_limit: int
     name: str
     """What people see: without the password, with the schema unless it is the usual one."""
     given: str
@@ -49,7 +53,10 @@ class Address:
                 f"'{schema}' cannot be the name of a schema. Use up to 59 lower-case letters, "
                 "digits and underscores, and begin with a letter."
             )
-        rest = urlencode([each for each in options if each[0] != "schema"], quote_via=quote)
+        limit = next((value for name, value in options if name == "row_limit"), str(ROW_LIMIT))
+        if not limit.isascii() or not limit.isdigit() or not 0 < int(limit[:12]) < 10**11:
+            raise InvalidInput(f"row_limit is a number of rows above 0, not '{limit}'.")
+        rest = urlencode([each for each in options if each[0] not in _OWN], quote_via=quote)
         query = f"?{rest}" if rest else ""
         connection = f"{parts.scheme}://{parts.netloc}{parts.path}{query}"
-        return Address(connection, schema, name, given)
+        return Address(connection, schema, int(limit), name, given)

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -102,6 +103,7 @@ class PostgresDatabase:
             activity=True,
             unindexed=None,
             dialect=DIALECT,
+            typed=True,
         )
 
     # -- what it is ------------------------------------------------------------------------
@@ -160,10 +162,24 @@ class PostgresDatabase:
         with translated(self.name):
             con = self.connections.take(_begin_reading)
             try:
-                yield PostgresTransaction(con, self.capabilities())
+                yield PostgresTransaction(
+                    con, self.capabilities(), row_limit=self._address.row_limit
+                )
                 con.execute("COMMIT")
             finally:
                 self.connections.give_back(con)
+
+    def ask_once(self, question: Callable[[PostgresTransaction], Answer]) -> Answer:
+        """Answer a question of one statement, which needs neither a beginning nor an end."""
+        joined = self._in_progress(Lock.CHANGE) or self._in_progress(Lock.SIDECAR)
+        if joined is not None:
+            return question(joined)
+        answers: list[Answer] = []
+        tx = partial(PostgresTransaction, caps=self.capabilities())
+        with translated(self.name):
+            con = self.connections.take(lambda con: answers.append(question(tx(con))))
+            self.connections.give_back(con)
+        return answers[-1]
 
     # -- writing ---------------------------------------------------------------------------
 

@@ -68,6 +68,8 @@ TABLES = (
     "CREATE UNIQUE INDEX sessions_origin ON @.sessions(origin, origin_id) "
     "WHERE origin_id IS NOT NULL",
     "CREATE INDEX messages_session ON @.messages(session_id, timestamp, id)",
+    # A list counts the summarised messages of each row; few sessions have any.
+    "CREATE INDEX messages_summarised ON @.messages(session_id) WHERE compacted = 1",
     # For search by time, where ids do not follow it.
     "CREATE INDEX messages_time ON @.messages(timestamp, id)",
     "CREATE UNIQUE INDEX messages_origin ON @.messages(session_id, origin_message_id) "

@@ -46,8 +46,16 @@ class PostgresSidecar:
         """Provide one snapshot."""
         return self._database.read()
 
-    def ask(self, question: Callable[[PostgresTransaction], Answer], nothing: Answer) -> Answer:
-        """Return the answer to a question."""
+    def ask(
+        self,
+        question: Callable[[PostgresTransaction], Answer],
+        nothing: Answer,
+        *,
+        once: bool = False,
+    ) -> Answer:
+        """Return the answer to a question, which may ask only `once`."""
+        if once:
+            return self._database.ask_once(question)
         with self._database.read() as tx:
             return question(tx)
 

@@ -18,6 +18,7 @@ from hermes_store.engines.postgres.error_translation import broken_rule
 from hermes_store.engines.postgres.text_coding import bindable
 from hermes_store.engines.sqlite.schema_reader import quote
 from hermes_store.engines.sqlite.tokenizer import Tokenize, tokenizer
+from hermes_store.errors import InvalidInput
 
 FETCHED = 20
 """Rows to fetch at once where a whole session is read."""
@@ -32,11 +33,14 @@ def split_words() -> Tokenize:
 class PostgresTransaction:
     """Statements with bound values on one connection, and the capabilities of its database."""
 
-    __slots__ = ("_con", "_number", "_stops", "caps")
+    __slots__ = ("_con", "_number", "_row_limit", "_stops", "caps")
 
-    def __init__(self, con: Connection, caps: Capabilities) -> None:
+    def __init__(
+        self, con: Connection, caps: Capabilities, *, row_limit: int | None = None
+    ) -> None:
         self._con = con
         self.caps = caps
+        self._row_limit = row_limit
         self._stops: list[Callable[[], bool]] = []
         self._number = count(1)
 
@@ -54,7 +58,17 @@ class PostgresTransaction:
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Run a query and yield its rows."""
         # Not lazily, as in SQLite: whoever walks the rows may ask more on the same connection.
-        return iter(self._execute(sql, values).fetchall())
+        if self._row_limit is None:
+            return iter(self._execute(sql, values).fetchall())
+        # The server stops there, instead of sending what nobody could hold.
+        limited = f"SELECT * FROM ({sql}) AS limited LIMIT {self._row_limit + 1}"
+        found = self._execute(limited, values).fetchall()
+        if len(found) > self._row_limit:
+            raise InvalidInput(
+                f"That would read more than {self._row_limit:,} rows at once. Ask for less, or "
+                "allow more with row_limit=NUMBER in the address of the server."
+            )
+        return iter(found)
 
     def stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Run a query whose rows together may be too large for memory; fetch a few at a time."""

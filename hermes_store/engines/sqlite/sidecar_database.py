@@ -148,7 +148,13 @@ class SqliteSidecar:
                 con.execute("ROLLBACK")
             self._file.give_back(con)
 
-    def ask(self, question: Callable[[SqliteTransaction], Answer], nothing: Answer) -> Answer:
+    def ask(
+        self,
+        question: Callable[[SqliteTransaction], Answer],
+        nothing: Answer,
+        *,
+        once: bool = False,
+    ) -> Answer:
         """Return the answer to a question, or `nothing` if there is no usable file.
 
         Read errors are logged, never raised: a list of sessions must not fail because of its

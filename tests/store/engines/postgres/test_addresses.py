@@ -21,6 +21,7 @@ from hermes_store.errors import (
     ServerUnreachable,
     StoreError,
 )
+from hermes_store.records.listing import View
 from tests import postgres
 from tests.support import add
 
@@ -147,3 +148,21 @@ def test_placeholders() -> None:
         "SELECT $1, '?', $2 FROM a JOIN b ON TRUE"
     )
     assert translated("UPDATE a SET b = ?2 WHERE c = +?1") == "UPDATE a SET b = $2 WHERE c = $1"
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "many", "", "9" * 40])
+def test_a_wrong_row_limit_is_a_sentence(limit: str) -> None:
+    with pytest.raises(InvalidInput, match="row_limit is a number"):
+        Address.parse(f"postgresql:///db?row_limit={limit}")
+
+
+def test_a_reader_may_ask_for_so_many_rows_at_once(hub: SessionDB, address: str) -> None:
+    for name in "abc":
+        add(hub, name, "hello there")
+    assert Address.parse(address).row_limit == 1_000_000
+    with Store(f"{address}&row_limit=3", read_only=True) as store:
+        assert set(store.lists.entries(View(), now=0)) >= {"a", "b", "c"}
+    add(hub, "d", "hello there")
+    with Store(f"{address}&row_limit=3", read_only=True) as store:
+        with pytest.raises(InvalidInput, match=r"more than 3 rows .*row_limit=NUMBER"):
+            list(store.lists.entries(View(), now=0))
