@@ -7,12 +7,14 @@ is in its folder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
+
+from hermes_store.errors import SessionNotFound
 
 Answer = TypeVar("Answer")
 Progress = Callable[[str, int, int], None]
@@ -163,6 +165,41 @@ class Transaction(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Statement:
+    """SQL with the values that are bound to it."""
+
+    sql: str
+    values: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A row of `messages`, and the change of its session that goes with it."""
+
+    row: Mapping[str, Any]
+    counting: Statement
+
+
+def add_message(tx: Transaction, new: NewMessage) -> int:
+    """Add a message inside of a transaction, and return its id."""
+    insert = insertion(new.row)
+    try:
+        message_id = tx.insert(insert.sql, insert.values)
+    except NoSuchRow:
+        raise SessionNotFound(str(new.row["session_id"])) from None
+    tx.run(new.counting.sql, new.counting.values)
+    return message_id
+
+
+def insertion(row: Mapping[str, Any]) -> Statement:
+    """Return the statement that adds a row to `messages`."""
+    marks = ", ".join("?" * len(row))
+    return Statement(
+        f"INSERT INTO messages({', '.join(row)}) VALUES ({marks})", tuple(row.values())
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Sizes:
     """How many bytes a database takes."""
 
@@ -206,6 +243,12 @@ class Database(Protocol):
         The transaction is committed when the block ends and rolled back when it raises. No other
         process changes anything meanwhile, unless it is not `alone`, as when a message is added:
         then only those that are alone wait. A `durable` one is on disk when the block has ended.
+        """
+
+    def append(self, message: Callable[[Capabilities], NewMessage]) -> int:
+        """Add a message in a transaction of its own, and return its id.
+
+        What a writer does most of all, so an engine may do it in one step.
         """
 
     def change(self, work: Callable[[Transaction], Answer], *, alone: bool = True) -> Answer:

@@ -175,10 +175,7 @@ class SessionRouter:
         """
         said: Mapping[str, Any] = {"role": role, "content": content, **more}
         moment = self._clock() if timestamp is None else timestamp
-        message_id = self._db.change(
-            lambda tx: messages.append(tx, routed.session_id, said, moment),
-            alone=messages.is_late(moment),
-        )
+        message_id = messages.append_alone(self._db, routed.session_id, said, moment)
         try:
             with self._lock:
                 self.transcripts.catch_up(self._db, routed.session_id, message_id)

@@ -189,10 +189,7 @@ class Messages:
         self, session_id: str, message: Mapping[str, Any], timestamp: float | None = None
     ) -> int:
         """Add a message to the end of a session and return its id."""
-        return self._database.change(
-            lambda tx: messages.append(tx, session_id, message, timestamp),
-            alone=messages.is_late(timestamp),
-        )
+        return messages.append_alone(self._database, session_id, message, timestamp)
 
     def newest_id(self, session_id: str) -> int:
         """Return the highest message id of a session; 0 if it has no messages."""

@@ -11,7 +11,16 @@ from math import isfinite
 from typing import Any
 
 from hermes_store.engines import message_states
-from hermes_store.engines.base import NoSuchRow, Transaction
+from hermes_store.engines.base import (
+    Capabilities,
+    Database,
+    NewMessage,
+    NoSuchRow,
+    Statement,
+    Transaction,
+    add_message,
+    insertion,
+)
 from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS
 from hermes_store.engines.sqlite.schema_reader import quote
 from hermes_store.errors import InvalidInput, SessionNotFound
@@ -82,7 +91,10 @@ _RECALLED = (
 )
 
 
-def _insert(tx: Transaction, session_id: str, message: Mapping[str, Any], moment: float) -> int:
+def _row(
+    caps: Capabilities, session_id: str, message: Mapping[str, Any], moment: float
+) -> dict[str, Any]:
+    """Return the columns of a message."""
     row = {"session_id": session_id} | {name: message.get(name) for name in SAID}
     row |= {
         "role": message.get("role", "unknown"),
@@ -92,14 +104,17 @@ def _insert(tx: Transaction, session_id: str, message: Mapping[str, Any], moment
     for name in ("tool_calls", *_JSON_COLUMNS):
         if message.get(name) is not None:
             row[name] = contents.encode_json(message[name])
-    row |= _for_newer(tx, message)
+    return row | _for_newer(caps, message)
+
+
+def _insert(tx: Transaction, session_id: str, message: Mapping[str, Any], moment: float) -> int:
     try:
-        return _insert_columns(tx, row)
+        return _insert_columns(tx, _row(tx.caps, session_id, message, moment))
     except NoSuchRow:
         raise SessionNotFound(session_id) from None
 
 
-def _for_newer(tx: Transaction, message: Mapping[str, Any]) -> dict[str, Any]:
+def _for_newer(caps: Capabilities, message: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a message has for the columns of newer databases."""
     given = {name: message.get(name) for name in LATER if name not in ("active", "compacted")}
     # Some platforms call their own id of a message by this name.
@@ -109,7 +124,7 @@ def _for_newer(tx: Transaction, message: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("display_metadata", "hook_trace"):
         if isinstance(given[name], dict | list):
             given[name] = contents.encode_json(given[name])
-    return {n: v for n, v in given.items() if v is not None and tx.caps.has_message(n)}
+    return {n: v for n, v in given.items() if v is not None and caps.has_message(n)}
 
 
 def insert_row(
@@ -127,10 +142,8 @@ def insert_row(
 
 
 def _insert_columns(tx: Transaction, row: Mapping[str, Any]) -> int:
-    marks = ", ".join("?" * len(row))
-    return tx.insert(
-        f"INSERT INTO messages({', '.join(row)}) VALUES ({marks})", tuple(row.values())
-    )
+    statement = insertion(row)
+    return tx.insert(statement.sql, statement.values)
 
 
 def append(
@@ -141,18 +154,29 @@ def append(
     A session that Hermes Agent is compressing takes messages, too: whoever holds its lock may be
     dead, and compressing keeps what was added in the meantime.
     """
-    moment = time.time() if timestamp is None else timestamp
-    if not isfinite(moment):
-        raise InvalidInput(f"{moment} is not a valid timestamp for a message.")
-    message_id = _insert(tx, session_id, message, moment)
-    tx.run(
-        "UPDATE sessions SET message_count = COALESCE(message_count, 0) + 1, "
-        f"tool_call_count = COALESCE(tool_call_count, 0) + ?1{_noting(tx)} WHERE id = ?2",
-        (tool_calls.count(message.get("tool_calls")), session_id, *_noted(tx, moment)),
-    )
+    moment = _moment(timestamp)
+    message_id = add_message(tx, _new(tx.caps, session_id, message, moment))
     if is_late(timestamp):
         late_messages.note_newest(tx, session_id, message_id, moment)
     return message_id
+
+
+def append_alone(
+    database: Database, session_id: str, message: Mapping[str, Any], timestamp: float | None
+) -> int:
+    """Add a message to the end of a session, in a transaction of its own; return its id."""
+    if is_late(timestamp):
+        return database.change(lambda tx: append(tx, session_id, message, timestamp))
+    moment = _moment(timestamp)
+    return database.append(lambda caps: _new(caps, session_id, message, moment))
+
+
+def _new(
+    caps: Capabilities, session_id: str, message: Mapping[str, Any], moment: float
+) -> NewMessage:
+    return NewMessage(
+        _row(caps, session_id, message, moment), _counting(caps, session_id, message, moment)
+    )
 
 
 def is_late(timestamp: float | None) -> bool:
@@ -160,15 +184,26 @@ def is_late(timestamp: float | None) -> bool:
     return timestamp is not None and timestamp < time.time() - late_messages.TOLERANCE
 
 
-def _noting(tx: Transaction) -> str:
-    """Return the SQL that notes the last activity where a newer Hermes does."""
-    if not tx.caps.has_session("last_activity_at"):
-        return ""
-    return ", last_activity_at = max(COALESCE(last_activity_at, ?3), ?3)"
+def _moment(timestamp: float | None) -> float:
+    moment = time.time() if timestamp is None else timestamp
+    if not isfinite(moment):
+        raise InvalidInput(f"{moment} is not a valid timestamp for a message.")
+    return moment
 
 
-def _noted(tx: Transaction, moment: float) -> tuple[float, ...]:
-    return (moment,) if tx.caps.has_session("last_activity_at") else ()
+def _counting(
+    caps: Capabilities, session_id: str, message: Mapping[str, Any], moment: float
+) -> Statement:
+    """Return the change of the session that goes with a message."""
+    sql = (
+        "UPDATE sessions SET message_count = COALESCE(message_count, 0) + 1, "
+        "tool_call_count = COALESCE(tool_call_count, 0) + ?1{} WHERE id = ?2"
+    )
+    values = (tool_calls.count(message.get("tool_calls")), session_id)
+    if not caps.has_session("last_activity_at"):
+        return Statement(sql.format(""), values)
+    noting = ", last_activity_at = max(COALESCE(last_activity_at, ?3), ?3)"
+    return Statement(sql.format(noting), (*values, moment))
 
 
 def replace(tx: Transaction, session_id: str, messages: Sequence[Mapping[str, Any]]) -> None:

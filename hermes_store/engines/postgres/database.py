@@ -21,8 +21,16 @@ import psycopg
 
 from hermes_store import errors
 from hermes_store.config import paths
-from hermes_store.engines.base import Answer, Capabilities, FullText, Sizes
-from hermes_store.engines.postgres import migrations
+from hermes_store.engines.base import (
+    Answer,
+    Capabilities,
+    FullText,
+    NewMessage,
+    NoSuchRow,
+    Sizes,
+    add_message,
+)
+from hermes_store.engines.postgres import appending, migrations
 from hermes_store.engines.postgres.address import Address
 from hermes_store.engines.postgres.connections import (
     STATEMENT_SECONDS,
@@ -255,27 +263,32 @@ class PostgresDatabase:
             if not is_lost(error):
                 raise
             lost = error
-        if self._was_committed(key):
-            return
-        raise _Lost from lost
+        if self._made_by(key) is None:
+            raise _Lost from lost
 
-    def _was_committed(self, key: UUID) -> bool:
-        """Ask for the row of a change.
+    def _made_by(self, key: UUID) -> tuple[int | None] | None:
+        """Ask for the row of a change; None if it was not committed, and never will be.
 
         Not pg_xact_status: a server that ended at once gives the numbers of lost transactions to
         others.
         """
-        found: list[bool] = []
+        found: list[tuple[int | None] | None] = []
 
         def ask(con: Connection) -> None:
             # Whoever still holds the change, such as a process that has not noticed yet, is waited
-            # for: its row cannot be locked before it is committed or gone.
-            row = con.execute(
+            # for: its row cannot be taken before it is committed or gone.
+            taken = con.execute(
                 f"INSERT INTO {self.schema}.changes(key) VALUES ($1) "
                 "ON CONFLICT DO NOTHING RETURNING key",
                 (key,),
             ).fetchone()
-            found.append(row is None)
+            if taken is not None:
+                found.append(None)
+                return
+            row = con.execute(
+                f"SELECT message_id FROM {self.schema}.changes WHERE key = $1", (key,)
+            ).fetchone()
+            found.append((None,) if row is None else (row[0],))
 
         try:
             self.connections.give_back(self.connections.take(ask))
@@ -299,10 +312,51 @@ class PostgresDatabase:
         if self._in_progress(Lock.CHANGE) is not None or self._read_only:
             with self.write(alone=alone) as tx:
                 return work(tx)
+
+        def once() -> Answer:
+            with self._transaction(Lock.CHANGE, alone=alone) as tx:
+                return work(tx)
+
+        return self._until_done(once)
+
+    def append(self, message: Callable[[Capabilities], NewMessage]) -> int:
+        """Add a message in a transaction of its own, and return its id.
+
+        One statement does everything, so a writer waits for the server once. What it tells nobody
+        of is told by indexing a moment later, as of all messages.
+        """
+        new = message(self.capabilities())
+        if self._in_progress(Lock.CHANGE) is None and not self._read_only:
+            return self._until_done(lambda: self._append(new))
+        with self.write(alone=False) as tx:
+            return add_message(tx, new)
+
+    def _append(self, new: NewMessage) -> int:
+        key = uuid4()
+        statement = appending.statement(new, key, self.key_of(Lock.CHANGE))
+        con = self.connections.take(lambda con: None)
+        try:
+            tx = PostgresTransaction(con, self.capabilities())
+            return int(tx.value(statement.sql, statement.values))
+        except NoSuchRow:
+            raise errors.SessionNotFound(str(new.row["session_id"])) from None
+        except psycopg.Error as error:
+            if not is_lost(error):
+                raise
+            lost = error
+        finally:
+            self.connections.give_back(con)
+        made = self._made_by(key)
+        if made is None or made[0] is None:
+            raise _Lost from lost
+        return made[0]
+
+    def _until_done(self, attempt: Callable[[], Answer]) -> Answer:
+        """Make a change, again if the server gave it up or went away."""
         for left in reversed(range(_TRIES)):
             try:
-                with translated(self.name), self._transaction(Lock.CHANGE, alone=alone) as tx:
-                    answer = work(tx)
+                with translated(self.name):
+                    answer = attempt()
             except (_Lost, errors.DatabaseLocked) as error:
                 again = isinstance(error, _Lost) or isinstance(error.__cause__, AGAIN)
                 if not left or not again:

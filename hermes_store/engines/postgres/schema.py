@@ -25,6 +25,12 @@ _LATER = {
 }
 """What newer versions of Hermes Agent say about a message."""
 
+MESSAGE_TYPES = {
+    column.name: _TYPES[column.declaration.split()[0]].removesuffix(' COLLATE "C"')
+    for column in MESSAGE_COLUMNS
+} | {name: kind.removesuffix(' COLLATE "C"') for name, kind in _LATER.items()}
+"""The types of the columns of `messages`."""
+
 
 def _column(column: SqliteColumn) -> str:
     kind, _, rest = column.declaration.partition(" ")
@@ -135,8 +141,10 @@ SIDECAR = (
 )
 
 CHANGES = (
-    # A row for each change: after a lost connection, it tells whether the change was committed.
-    "CREATE TABLE @.changes (key uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())",
+    # A row for each change: after a lost connection, it tells whether the change was committed,
+    # and which message it made.
+    "CREATE TABLE @.changes (key uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now(), "
+    "message_id bigint)",
 )
 
 PUSHED = (

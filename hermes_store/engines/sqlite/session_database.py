@@ -15,7 +15,15 @@ from weakref import WeakKeyDictionary
 import apsw
 
 from hermes_store import errors
-from hermes_store.engines.base import Answer, Capabilities, Progress, Sizes, Synchronous
+from hermes_store.engines.base import (
+    Answer,
+    Capabilities,
+    NewMessage,
+    Progress,
+    Sizes,
+    Synchronous,
+    add_message,
+)
 from hermes_store.engines.sqlite import (
     migrations,
     session_activity_temp_view,
@@ -172,6 +180,11 @@ class SqliteDatabase:
                     self._provided.pop(con, None)  # the view was rolled back too
                     raise
             self._checkpointer.run_if_due()
+
+    def append(self, message: Callable[[Capabilities], NewMessage]) -> int:
+        """Add a message in a transaction of its own, and return its id."""
+        with self.write(alone=False) as tx:
+            return add_message(tx, message(tx.caps))
 
     def change(self, work: Callable[[SqliteTransaction], Answer], *, alone: bool = True) -> Answer:
         """Run some work in a transaction; waiting for locks is all it takes here."""

@@ -163,6 +163,8 @@ def test_a_reader_may_ask_for_so_many_rows_at_once(hub: SessionDB, address: str)
     with Store(f"{address}&row_limit=3", read_only=True) as store:
         assert set(store.lists.entries(View(), now=0)) >= {"a", "b", "c"}
     add(hub, "d", "hello there")
-    with Store(f"{address}&row_limit=3", read_only=True) as store:
-        with pytest.raises(InvalidInput, match=r"more than 3 rows .*row_limit=NUMBER"):
-            list(store.lists.entries(View(), now=0))
+    with (
+        Store(f"{address}&row_limit=3", read_only=True) as store,
+        pytest.raises(InvalidInput, match=r"more than 3 rows .*row_limit=NUMBER"),
+    ):
+        list(store.lists.entries(View(), now=0))
