@@ -97,7 +97,8 @@ def load(file: Path, address: str) -> None:
         begin = time.perf_counter()
         report = source.transfer.push(hub.database, host="bench")
         pushed = time.perf_counter() - begin
-        hub.search.prepare()
+        while not hub.search.prepare():
+            time.sleep(0.1)  # the store does so in the background already
         indexed = time.perf_counter() - begin - pushed
         hub.upkeep.optimize()
         sizes = [store.upkeep.statistics().database_bytes / 1e6 for store in (source, hub)]

@@ -183,11 +183,15 @@ class Search:
             self.complete = not self.stop.stopped
 
     def _run(self, part: Part, after: Cursor | None) -> Iterator[Found | Looked]:
-        late = late_messages.ranges(self._tx)
+        late = self._late
         timed = self.matcher.in_time(part, late, after) if late else None
         if timed is not None:
             return timed
         return self._in_time(lambda low, high: self.matcher.run(part, low, high), after, late)
+
+    @cached_property
+    def _late(self) -> Sequence[Late]:
+        return late_messages.ranges(self._tx)
 
     @cached_property
     def _only(self) -> Sequence[int] | None:

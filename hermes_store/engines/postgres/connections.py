@@ -101,7 +101,11 @@ class Connections:
         con.adapters.register_loader("text", _Text)
         con.adapters.register_loader("varchar", _Text)
         con.adapters.register_loader("numeric", _Number)
-        con.execute(f"SET search_path = {self._address.schema}; SET client_encoding = 'UTF8'")
+        # Statements are short: starting a parallel worker takes longer than most of them.
+        con.execute(
+            f"SET search_path = {self._address.schema}; SET client_encoding = 'UTF8'; "
+            "SET max_parallel_workers_per_gather = 0;"
+        )
         given = str(conninfo_to_dict(self._address.connection).get("options", ""))
         if "statement_timeout" not in given:
             con.execute(f"SET statement_timeout = {int(self._statement_seconds * 1000)}")

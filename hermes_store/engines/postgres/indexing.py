@@ -23,10 +23,8 @@ from hermes_store.errors import StoreError
 
 BATCH = 500
 FETCHED = 25
-PACKED = 4_000
-"""Words in one row of the list."""
-MOST_PIECES = 40
-"""So many rows of fewer words may there be before all are packed again."""
+MOST_KNOWN = 300_000
+"""So many words are remembered while indexing, so as not to send them again."""
 CLEAN_EVERY = 1_000
 GATHER_SECONDS = 1.0
 """How long to wait for more messages before indexing begins."""
@@ -64,17 +62,15 @@ def index_all(
 
 
 def list_again(owner: Owner) -> bool:
-    """Make the list of words anew from the index; False if another process is indexing."""
+    """Forget words that no message has; False if another process is indexing."""
     with _alone(owner) as con:
         if con is None:
             return False
-        with con.transaction():
-            con.execute("DELETE FROM words")
-            found = con.execute(
-                "SELECT word FROM ts_stat($1) WHERE left(word, 1) <> '#'",
-                (f"SELECT tsv FROM {owner.schema}.message_words",),
-            ).fetchall()
-            _add_packed(con, {str(word) for (word,) in found})
+        con.execute(
+            "DELETE FROM vocabulary v WHERE NOT EXISTS "
+            "(SELECT 1 FROM ts_stat($1) AS s WHERE s.word = v.word)",
+            (f"SELECT tsv FROM {owner.schema}.message_words",),
+        )
     return True
 
 
@@ -109,8 +105,9 @@ def _index(
 ) -> bool:
     total = _count(con) if progress is not None else 0
     done = uncleaned = 0
+    known: set[str] = set()
     while not stopped():
-        number = _index_some(con, schema)
+        number = _index_some(con, schema, known)
         done, uncleaned = done + number, uncleaned + number
         if progress is not None:
             progress(min(done, total), total)
@@ -118,7 +115,6 @@ def _index(
             uncleaned = 0
             _clean(con, schema)
         if not number:
-            _pack_if_needed(con)
             con.execute("DELETE FROM changes WHERE at < now() - interval '1 day'")
             return True
     return False
@@ -127,10 +123,12 @@ def _index(
 def _clean(con: Connection, schema: str) -> None:
     """Move what was added into the index proper, so that no search and no writer has to."""
     with suppress(pg.InsufficientPrivilege):
-        con.execute("SELECT gin_clean_pending_list($1)", (f"{schema}.message_words_tsv",))
+        for index in ("message_words_tsv", "vocabulary_pieces"):
+            con.execute("SELECT gin_clean_pending_list($1)", (f"{schema}.{index}",))
 
 
-def _index_some(con: Connection, schema: str) -> int:
+def _index_some(con: Connection, schema: str, known: set[str]) -> int:
+    """Index some messages, and return how many; `known` are words that are listed already."""
     with con.transaction():
         taken = con.execute(
             "DELETE FROM todo WHERE id IN (SELECT id FROM todo ORDER BY id DESC "
@@ -140,7 +138,7 @@ def _index_some(con: Connection, schema: str) -> int:
             return 0
         ids = [message_id for (message_id,) in taken]
         con.execute("DELETE FROM message_words WHERE id = ANY($1)", (ids,))
-        listed: set[str] = set()
+        words: set[str] = set()
         with psycopg.RawServerCursor(con, "unindexed") as cursor:
             cursor.execute(
                 "SELECT id, content, tool_name, tool_calls FROM messages WHERE id = ANY($1)",
@@ -148,9 +146,15 @@ def _index_some(con: Connection, schema: str) -> int:
             )
             # A few at a time: one message can be many megabytes.
             while rows := cursor.fetchmany(FETCHED):
-                listed |= _add(con, rows)
-        _add_words(con, listed)
+                words |= _add(con, rows)
+        con.execute(
+            "INSERT INTO vocabulary SELECT unnest($1::text[]) ON CONFLICT DO NOTHING",
+            ([_storable(word) for word in words - known],),
+        )
         con.execute("SELECT pg_notify($1, $2)", (channel_of(schema), "indexed"))
+    if len(known) > MOST_KNOWN:
+        known.clear()
+    known |= words
     return len(ids)
 
 
@@ -174,33 +178,6 @@ def joined(texts: Sequence[Any]) -> str:
 
 def _storable(lexeme: str) -> str:
     return lexeme.replace("\0", " ")
-
-
-def _add_words(con: Connection, words: set[str]) -> None:
-    if words:
-        con.execute(
-            "INSERT INTO words(number, words) VALUES ($1, $2)", (len(words), _packed(words))
-        )
-
-
-def _packed(words: set[str]) -> str:
-    """Return words one below the other, with a line end before and after each."""
-    return "\n" + "\n".join(sorted(words)) + "\n"
-
-
-def _pack_if_needed(con: Connection) -> None:
-    row = con.execute("SELECT count(*) FROM words WHERE number < $1", (PACKED,)).fetchone()
-    if row is None or int(row[0]) <= MOST_PIECES:
-        return
-    with con.transaction():
-        rows = con.execute("DELETE FROM words RETURNING words").fetchall()
-        _add_packed(con, {word for (text,) in rows for word in str(text).split("\n") if word})
-
-
-def _add_packed(con: Connection, words: set[str]) -> None:
-    ordered = sorted(words)
-    for start in range(0, len(ordered), PACKED):
-        _add_words(con, set(ordered[start : start + PACKED]))
 
 
 class BackgroundIndexing:

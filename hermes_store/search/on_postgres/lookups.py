@@ -14,8 +14,6 @@ from hermes_store.search.query_words import Kind, Leaf
 
 MAX_WORDS = 400
 """The most words to look up for a part of one; beyond that, reading finds matches sooner."""
-MOST_LISTED = 4 * MAX_WORDS
-"""The most entries of the list to look at; if there are more, the words are too many, too."""
 SHORTEST_BEGINNING = 3
 
 
@@ -32,39 +30,36 @@ NOTHING = Lookup("", True)
 """Nothing can match."""
 
 
-_TESTS = {
-    (False, False): "strpos(w.word, ?2) > 0",
-    (True, False): "starts_with(w.word, ?2)",
-    (False, True): "right(w.word, length(?2)) = ?2",
-    (True, True): "w.word = ?2",
-}
-"""By whether a word must start with the part, and end with it."""
-
-
 class WordParts:
     """Finds words in the list of all words, by a part of them."""
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
-        self._asked: dict[tuple[str, bool, bool], list[str] | None] = {}
+        self._asked: dict[tuple[str, bool], list[str] | None] = {}
 
-    def matching(self, part: str, *, starts: bool, ends: bool) -> list[str] | None:
-        """Return the words that contain, start or end with a part; None if they are too many."""
-        asked = part, starts, ends
-        if asked not in self._asked:
-            edges = ("\n" if starts else "") + part + ("\n" if ends else "")
-            rows = list(
-                self._tx.rows(
-                    "SELECT w.word FROM words c, LATERAL string_to_table(c.words, '\n') AS w(word) "
-                    f"WHERE strpos(c.words, ?1) > 0 AND {_TESTS[starts, ends]} LIMIT ?3",
-                    (edges, part, MOST_LISTED),
-                )
-            )
-            # Several rows of the list may have the same word.
-            found = list(dict.fromkeys(str(word) for (word,) in rows))
-            some = len(rows) >= MOST_LISTED or len(found) > MAX_WORDS
-            self._asked[asked] = None if some else found
-        return self._asked[asked]
+    def matching(self, part: str, *, ends: bool) -> list[str] | None:
+        """Return the words that contain or end with a part; None if they are too many."""
+        if (part, ends) not in self._asked:
+            self._asked[part, ends] = self._found(part, ends)
+        return self._asked[part, ends]
+
+    def _found(self, part: str, ends: bool) -> list[str] | None:
+        pieces = pieces_of(part, ends=ends)
+        test = "right(word, length(?1)) = ?1" if ends else "strpos(word, ?1) > 0"
+        # Without three letters, the list is read; as a rule, too many words have two.
+        indexed = "pieces(word) @> CAST(?3 AS text[]) AND " if pieces else ""
+        rows = self._tx.rows(
+            f"SELECT word FROM vocabulary WHERE {indexed}{test} LIMIT ?2",
+            (part, MAX_WORDS + 1, *([pieces] if pieces else [])),
+        )
+        found = [str(word) for (word,) in rows]
+        return None if len(found) > MAX_WORDS else found
+
+
+def pieces_of(part: str, *, ends: bool = False) -> list[str]:
+    """Return each three letters in a row of a part, as the function `pieces` of the schema does."""
+    bounded = f"{part}\n" if ends else part
+    return [bounded[place : place + 3] for place in range(len(bounded) - 2)]
 
 
 class Lookups:
@@ -146,28 +141,28 @@ class Lookups:
         # A combining accent alone is not a word, but words continue across it.
         opens, closes = (len(self._split(f"x{edge}x")) == 1 for edge in _edges(leaf))
         if len(tokens) == 1:
-            found = self._parts.matching(tokens[0], starts=not opens, ends=not closes)
-            if found is None:
-                return None
-            exact = leaf.kind is Kind.WORDS and leaf.needle == tokens[0]
-            return Lookup(_any(found), exact) if found else NOTHING
-        groups = [[word] for word in tokens[1:-1]]
-        edges = [(tokens[0], not opens, True), (tokens[-1], True, not closes)]
-        for word, starts, ends in edges:
-            if starts and ends:
-                groups.append([word])
-                continue
-            listed = self._parts.matching(word, starts=starts, ends=ends)
-            groups += [listed] if listed is not None else []
-        if not groups:
-            return None
-        if not all(groups):
+            found = self._words(tokens[0], starts=not opens, ends=not closes)
+            if not found:
+                return NOTHING if found == "" else None
+            return Lookup(found, exact=leaf.kind is Kind.WORDS and leaf.needle == tokens[0])
+        groups = [
+            *map(quoted, tokens[1:-1]),
+            self._words(tokens[0], starts=not opens, ends=True),
+            self._words(tokens[-1], starts=True, ends=not closes),
+        ]
+        if "" in groups:
             return NOTHING
-        return Lookup(" & ".join(f"({_any(group)})" for group in groups), exact=False)
+        queries = [f"({group})" for group in groups if group is not None]
+        return Lookup(" & ".join(queries), exact=False) if queries else None
 
-
-def _any(words: Sequence[str]) -> str:
-    return " | ".join(map(quoted, words))
+    def _words(self, part: str, *, starts: bool, ends: bool) -> str | None:
+        """Return a tsquery for words with a part; "" if there are none, None if too many."""
+        if starts and ends:
+            return quoted(part)
+        if starts:
+            return f"{quoted(part)}:*" if len(part) >= SHORTEST_BEGINNING else None
+        found = self._parts.matching(part, ends=ends)
+        return None if found is None else " | ".join(map(quoted, found))
 
 
 def _edges(leaf: Leaf) -> tuple[str, str]:

@@ -13,13 +13,16 @@ from heapq import merge
 from itertools import islice
 from typing import Any
 
-from hermes_store.engines.postgres.lexemes import BIG, BLOCK_BITS, LONG, block_of, quoted
+from hermes_store.engines.message_states import findable
+from hermes_store.engines.postgres.lexemes import BIG, LONG, quoted
+from hermes_store.engines.postgres.schema import NOT_PLAIN
 from hermes_store.engines.postgres.transaction import PostgresTransaction
 from hermes_store.records import stored_values
 from hermes_store.records.search import Cursor, Looked, Strength
 from hermes_store.search import walk_messages
 from hermes_store.search.field_conditions import Condition
 from hermes_store.search.matcher import MAX_ID, Found, Part, Vocabulary
+from hermes_store.search.on_postgres.by_id import ById
 from hermes_store.search.on_postgres.by_time import ByTime
 from hermes_store.search.on_postgres.lookups import Lookup, Lookups
 from hermes_store.search.on_postgres.relevance import density, weight
@@ -31,9 +34,6 @@ from hermes_store.search.snippets import wanted_texts
 from hermes_store.search.weights import WINDOW
 from hermes_store.sessions.late_messages import Late
 
-WIDTHS = (2, 8, 32)
-"""Blocks to look at, one range after the other; what is older follows all at once."""
-FIRST_PAGE, LARGEST_PAGE = 64, 4_096
 LONGEST_READ = 16_000
 AT_ONCE = 2_000
 """Messages of a list to read in one statement."""
@@ -52,6 +52,17 @@ class Step:
     """None means to read messages."""
     ids: tuple[int, ...] | None = None
     """The only messages to read, if not None."""
+
+
+@dataclass(frozen=True, slots=True)
+class _IndexState:
+    """What the index does not hold, and how far it goes."""
+
+    unindexed: tuple[int, ...]
+    """New messages, and those with too many words."""
+    with_long_words: tuple[int, ...]
+    """The messages with words of which the index has only the beginning."""
+    newest: int
 
 
 class PostgresMatcher:
@@ -130,26 +141,24 @@ class PostgresMatcher:
             yield from merge(*streams, key=lambda found: sign * found.message_id)
 
     @cached_property
-    def _unindexed(self) -> tuple[int, ...]:
-        """The messages that the index does not hold: new ones, and those with too many words."""
-        return (*self._ids("SELECT id FROM todo"), *self._with_lexeme(BIG))
-
-    @cached_property
-    def _with_long_words(self) -> tuple[int, ...]:
-        """The messages with words of which the index has only the beginning."""
-        return self._with_lexeme(LONG)
-
-    def _with_lexeme(self, lexeme: str) -> tuple[int, ...]:
-        sql = "SELECT id FROM message_words WHERE tsv @@ CAST(? AS tsquery)"
-        return self._ids(sql, quoted(lexeme))
-
-    def _ids(self, sql: str, *values: str) -> tuple[int, ...]:
-        return tuple(message_id for (message_id,) in self._tx.rows(sql, values))
+    def _index_state(self) -> _IndexState:
+        rows = self._tx.rows(
+            "SELECT 'todo', id FROM todo UNION ALL "
+            "SELECT 'big', id FROM message_words WHERE tsv @@ CAST(?1 AS tsquery) UNION ALL "
+            "SELECT 'long', id FROM message_words WHERE tsv @@ CAST(?2 AS tsquery) UNION ALL "
+            "SELECT 'newest', MAX(id) FROM message_words",
+            (quoted(BIG), quoted(LONG)),
+        )
+        found: dict[str, list[int]] = {"todo": [], "big": [], "long": [], "newest": []}
+        for what, message_id in rows:
+            found[what].append(message_id or 0)
+        unindexed = (*found["todo"], *found["big"])
+        return _IndexState(unindexed, tuple(found["long"]), found["newest"][0])
 
     def _to_read(self, part: Step) -> Sequence[int]:
         if part.tested is not Strength.PART:
-            return self._unindexed
-        return list({*self._unindexed, *self._with_long_words})
+            return self._index_state.unindexed
+        return list({*self._index_state.unindexed, *self._index_state.with_long_words})
 
     # -- statements ------------------------------------------------------------------------
 
@@ -250,61 +259,12 @@ class PostgresMatcher:
     def _looked_up(self, part: Step, lookup: Lookup, low: int, high: int) -> Iterator[Found]:
         if not lookup.query:
             return
-        if self._oldest_first:
-            yield from self._pages(part, lookup, low, high, None)
-            return
-        newest = self._tx.value("SELECT MAX(id) FROM message_words") or 0
-        top = min(high, newest)
-        for width in WIDTHS:
-            if top < low:
-                return
-            block = top >> BLOCK_BITS
-            bottom = max(low, (block - width + 1) << BLOCK_BITS)
-            blocks = " | ".join(
-                quoted(block_of(each << BLOCK_BITS))
-                for each in range(bottom >> BLOCK_BITS, block + 1)
-            )
-            yield from self._pages(part, lookup, bottom, top, blocks)
-            top = bottom - 1
-        if top >= low:
-            yield from self._pages(part, lookup, low, top, None)
-
-    def _pages(
-        self, part: Step, lookup: Lookup, low: int, high: int, blocks: str | None
-    ) -> Iterator[Found]:
-        """Yield the matches in a range of ids; `blocks` are the lexemes of its blocks."""
-        size = FIRST_PAGE if blocks else 8 * FIRST_PAGE
-        while low <= high:
-            rows = self._page(part, lookup, low, high, blocks, size)
-            yield from self._found(part, rows, exact=lookup.exact)
-            if len(rows) < size:
-                return
-            last = rows[-1][0]
-            low, high = (last + 1, high) if self._oldest_first else (low, last - 1)
-            size = min(4 * size, LARGEST_PAGE)
-
-    def _page(
-        self, part: Step, lookup: Lookup, low: int, high: int, blocks: str | None, size: int
-    ) -> list[tuple[Any, ...]]:
-        selected, first = self._selected(exact=lookup.exact)
         needed = [] if lookup.exact else self._needed(part)
-        where, values = self._where(*needed)
-        # A condition of its own: inside of the query, it would not narrow it down.
-        window = " AND w.tsv @@ CAST(? AS tsquery)" if blocks else ""
-        # This shape leaves the planner no choice but to look up all ids first, and to test them
-        # one by one until the page is full.
-        return list(
-            self._tx.rows(
-                "WITH k AS MATERIALIZED (SELECT w.id FROM message_words w "
-                f"WHERE w.tsv @@ CAST(? AS tsquery){window} AND w.id BETWEEN ? AND ?) "
-                "SELECT k.id, y.* FROM "
-                f"(SELECT id FROM k ORDER BY id {self._direction} OFFSET 0) k "
-                f"INNER JOIN LATERAL (SELECT {selected} FROM messages m {_SESSION} "
-                f"WHERE m.id = k.id AND {where} LIMIT 1) y ON TRUE "
-                f"ORDER BY k.id {self._direction} LIMIT ?",
-                [lookup.query, *([blocks] if blocks else []), low, high, *first, *values, size],
-            )
-        )
+        order = ById(self._tx, newest=self._index_state.newest, oldest_first=self._oldest_first)
+        for row in order.rows(
+            lookup.query, self._selected(exact=lookup.exact), self._where(*needed), low, high
+        ):
+            yield from self._found(part, [row], exact=lookup.exact)
 
     # -- by reading ------------------------------------------------------------------------
 
@@ -330,19 +290,24 @@ class PostgresMatcher:
             return None
         # Parts of words are not counted: looking for them takes longer than the search.
         complete = len(list(self._strengths(self._root))) == 1
-        query = first.lookup.query
+        indexed = self._count_indexed(first.lookup.query, up_to) if first.lookup.query else 0
+        unindexed = list(self._listed(first, self._index_state.unindexed, 0, MAX_ID))
+        return indexed + len(unindexed), complete
+
+    def _count_indexed(self, query: str, up_to: int) -> int:
         where, values = self._where()
-        indexed = 0
-        if query:
-            indexed = self._tx.value(
-                "SELECT COUNT(*) FROM (SELECT 1 FROM (SELECT w.id FROM message_words w "
-                "WHERE w.tsv @@ CAST(? AS tsquery) OFFSET 0) k INNER JOIN LATERAL "
-                f"(SELECT 1 FROM messages m {_SESSION} WHERE m.id = k.id AND {where} LIMIT 1) y "
-                "ON TRUE LIMIT ?) x",
-                [query, *values, up_to + 1],
-            )
-        unindexed = list(self._listed(first, self._unindexed, 0, MAX_ID))
-        return int(indexed) + len(unindexed), complete
+        tested = f"SELECT 1 FROM messages m {_SESSION} WHERE m.id = k.id AND {where}"
+        counted = f"EXISTS ({tested})"
+        if all(each.sql == findable(self._tx.caps) for each in self._conditions):
+            # Few messages are not plain, and an index has them.
+            odd = f"SELECT 1 FROM messages m WHERE m.id = k.id AND {NOT_PLAIN}"
+            counted = f"(NOT EXISTS ({odd}) OR {counted})"
+        number = self._tx.value(
+            "SELECT COUNT(*) FROM (SELECT 1 FROM (SELECT w.id FROM message_words w "
+            f"WHERE w.tsv @@ CAST(? AS tsquery) OFFSET 0) k WHERE {counted} LIMIT ?) x",
+            [query, *values, up_to + 1],
+        )
+        return int(number)
 
     def best(self, number: int, *, weighted: bool) -> Sequence[Found]:
         """Return the most relevant of the newest matches that the index finds."""
@@ -387,7 +352,9 @@ class PostgresMatcher:
     @cached_property
     def _words_unindexed(self) -> list[set[str]]:
         """The words of each message that is not indexed, of the newest."""
-        newest = sorted(self._unindexed, reverse=True)[:AT_ONCE]
+        newest = sorted(self._index_state.unindexed, reverse=True)[:AT_ONCE]
+        if not newest:
+            return []
         rows = self._tx.rows(
             "SELECT content, tool_name, tool_calls FROM messages "
             "WHERE id = ANY(CAST(? AS bigint[]))",

@@ -89,6 +89,8 @@ class Tests:
                 leaf = self._leaf(node)
                 if leaf.kind is not Kind.WORDS or strength is Strength.PART:
                     return contains(leaf.node.value)
+                if strength is Strength.WHOLE and len(leaf.tokens) > 1:
+                    return contains(leaf.node.value)  # the same test as for a literal
                 return _has_words(leaf)
             case And():
                 return joined(" AND ", [self.need(part, strength) for part in node.parts])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Set
 
 from hermes_store.engines.base import Transaction
+from hermes_store.search.on_postgres.lookups import pieces_of
 
 SHORT_WORD = 5
 """One wrong letter in the middle of a word this short leaves no three in a row."""
@@ -19,27 +20,26 @@ class PostgresVocabulary:
 
     def sharing_letters(self, word: str, limit: int) -> list[str]:
         """Return words of similar length that share three letters in a row with a word."""
-        pieces = list(_pieces(word))
+        pieces = pieces_of(word, ends=len(word) <= SHORT_WORD)
+        beginning = word[:2] if 2 <= len(word) <= SHORT_WORD else None
         if not pieces:
             return []
-        tests = " OR ".join(["strpos(w.bounded, ?) > 0"] * len(pieces))
+        begins = " OR (word >= ?5 AND word < ?6)" if beginning else ""
         rows = self._tx.rows(
-            "SELECT DISTINCT w.word FROM words c, LATERAL (SELECT each.word, "
-            "'\n' || each.word || '\n' AS bounded "
-            "FROM string_to_table(c.words, '\n') AS each(word)) w "
-            f"WHERE length(w.word) BETWEEN ? AND ? AND ({tests}) LIMIT ?",
-            (max(1, len(word) - 2), len(word) + 2, *pieces, limit),
+            f"SELECT word FROM vocabulary WHERE (pieces(word) && CAST(?1 AS text[]){begins}) "
+            "AND length(word) BETWEEN ?2 AND ?3 LIMIT ?4",
+            (
+                pieces,
+                max(1, len(word) - 2),
+                len(word) + 2,
+                limit,
+                *((beginning, f"{beginning}\U0010ffff") if beginning else ()),
+            ),
         )
         found = dict.fromkeys(str(each) for (each,) in rows)
         for each in self._unlisted:
-            if abs(len(each) - len(word)) <= 2 and any(p in f"\n{each}\n" for p in pieces):
+            alike = any(piece in f"{each}\n" for piece in pieces)
+            alike = alike or (beginning is not None and each.startswith(beginning))
+            if alike and abs(len(each) - len(word)) <= 2:
                 found[each] = None
         return list(found)
-
-
-def _pieces(word: str) -> Iterator[str]:
-    for place in range(len(word) - 2):
-        yield word[place : place + 3]
-    if len(word) <= SHORT_WORD:
-        yield f"\n{word[:2]}"
-        yield f"{word[-2:]}\n"

@@ -144,8 +144,8 @@ def test_words_of_what_was_deleted_for_good_are_not_listed(hub: SessionDB) -> No
     purged = hub.store.trash.empty()
     assert "fragments may remain" in (purged.left or "")
     with hub.store.snapshot() as tx:
-        listed = "".join(words for (words,) in tx.rows("SELECT words FROM words"))
-    assert "correcthorse" not in listed and "plain" in listed
+        listed = [word for (word,) in tx.rows("SELECT word FROM vocabulary")]
+    assert "correcthorsebattery" not in listed and "plain" in listed
     assert hub.store.search.run("lai").hits and not hub.store.search.run("orrecthorse").hits
 
 
