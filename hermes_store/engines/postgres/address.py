@@ -1,8 +1,8 @@
 """Addresses of PostgreSQL servers: what is one, what may be shown of it, and what is wrong with it.
 
 An address is a URL as libpq takes it, with two more parameters: `schema`, which holds the sessions
-of a profile and is `hermes` if it is not given, and `row_limit`. A password may stand in it, but need not: libpq
-reads PGPASSWORD, ~/.pgpass and service files as well. It is never shown.
+of a profile and is `hermes` if it is not given, and `row_limit`. A password may stand in it, but
+need not: libpq reads PGPASSWORD, ~/.pgpass and service files as well. It is never shown.
 """
 
 from __future__ import annotations

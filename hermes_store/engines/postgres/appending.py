@@ -22,6 +22,7 @@ def statement(new: NewMessage, key: UUID, lock: tuple[int, int]) -> Statement:
         f"WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({lock[0]}, {lock[1]})), "
         f"made AS (INSERT INTO messages({', '.join(new.row)}) SELECT {values} FROM held "
         f"RETURNING id), counted AS ({counting.sql}), "
-        f"kept AS (INSERT INTO changes(key, message_id) SELECT CAST(?{first + len(new.row)} AS uuid), id FROM made) SELECT id FROM made",
+        "kept AS (INSERT INTO changes(key, message_id) "
+        f"SELECT CAST(?{first + len(new.row)} AS uuid), id FROM made) SELECT id FROM made",
         (*counting.values, *new.row.values(), str(key)),
     )

@@ -147,6 +147,13 @@ class PostgresTransaction:
         """Split text into words exactly as the word index does."""
         return split_words()(text)
 
+    def plan_once(self) -> None:
+        """Use the same plan for all values in this transaction: planning takes longer than asking.
+
+        For statements whose shape leaves the planner no choice.
+        """
+        self._con.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+
     @property
     def connection(self) -> Connection:
         """The connection itself, for what only PostgreSQL has, such as COPY."""

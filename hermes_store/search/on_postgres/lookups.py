@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hermes_store.engines.base import Transaction
@@ -42,6 +42,15 @@ class WordParts:
         if (part, ends) not in self._asked:
             self._asked[part, ends] = self._found(part, ends)
         return self._asked[part, ends]
+
+    def beginning(self, part: str) -> list[str] | None:
+        """Return the words that begin with a part; None if they are too many."""
+        rows = self._tx.rows(
+            "SELECT word FROM vocabulary WHERE word >= ?1 AND word < ?2 LIMIT ?3",
+            (part, f"{part}\U0010ffff", MAX_WORDS + 1),
+        )
+        found = [str(word) for (word,) in rows]
+        return None if len(found) > MAX_WORDS else found
 
     def _found(self, part: str, ends: bool) -> list[str] | None:
         pieces = pieces_of(part, ends=ends)
@@ -159,9 +168,9 @@ class Lookups:
         """Return a tsquery for words with a part; "" if there are none, None if too many."""
         if starts and ends:
             return quoted(part)
-        if starts:
-            return f"{quoted(part)}:*" if len(part) >= SHORTEST_BEGINNING else None
-        found = self._parts.matching(part, ends=ends)
+        if starts and len(part) >= SHORTEST_BEGINNING:
+            return f"{quoted(part)}:*"
+        found = self._parts.beginning(part) if starts else self._parts.matching(part, ends=ends)
         return None if found is None else " | ".join(map(quoted, found))
 
 

@@ -86,6 +86,7 @@ class PostgresMatcher:
         self._leaves: dict[Text, Leaf] = {}
         self._tests = Tests(self.leaf, condition_of)
         self._lookups = Lookups(tx, self.leaf)
+        tx.plan_once()
 
     @property
     def conditions(self) -> Sequence[Condition]:
