@@ -1,6 +1,7 @@
 """What a database is called: the path of a file, or the address of a server.
 
-An address may hold a password. It is never shown: what people see goes through `shown`.
+An address may hold a password. It is never shown: what people see goes through `shown`, which would
+rather hide too much.
 """
 
 from __future__ import annotations
@@ -9,16 +10,19 @@ import os
 import re
 import zlib
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote
 
 SCHEMES = ("postgresql://", "postgres://")
 VARIABLE = "HERMES_DATABASE_URL"
-_PASSWORD = re.compile(r"(?i)(\bpassword=)[^\s&]*")
+_BEGINNING = re.compile("(?i)postgres(?:ql)?:")
+_PARAMETER = re.compile("([?&][^=&?]+)=([^&]*)")
+_ODD_PORT = re.compile(r":[0-9]*[^0-9,:\]]")
+_SECRET = re.compile("(?i)password|passwd|secret|scram_.*_key")
 
 
 def is_address(text: object) -> bool:
-    """Tell whether a text is the address of a server instead of the path of a file."""
-    return isinstance(text, str) and text.lower().startswith(SCHEMES)
+    """Tell whether a text is the address of a server, or meant to be, instead of a path."""
+    return isinstance(text, str) and _BEGINNING.match(text) is not None
 
 
 def from_environment() -> str | None:
@@ -43,12 +47,21 @@ def shown(place: Path | str) -> str:
     """Return a path or an address as it may be shown."""
     if not isinstance(place, str) or not is_address(place):
         return str(place)
-    try:
-        parts = urlsplit(place)
-        credentials, at, host = parts.netloc.rpartition("@")
-    except ValueError:
-        return SCHEMES[0] + "…"
+    scheme = next((each for each in SCHEMES if place.lower().startswith(each)), None)
+    if scheme is None:
+        return f"{place.partition(':')[0]}:…"
+    rest = _PARAMETER.sub(_masked, place[len(scheme) :])
+    head, mark, parameters = rest.rpartition("?")
+    if not mark or "@" in parameters:
+        head, mark, parameters = rest, "", ""  # the question mark may be one of the password
+    # A password may hold any sign, also those that end it elsewhere: up to the last @, all is one.
+    credentials, at, host = head.rpartition("@")
+    if not at and _ODD_PORT.search(host.partition("/")[0]):
+        host = "…"  # perhaps a user and a password whose host was forgotten
     user = credentials.partition(":")[0]
-    query = f"?{parts.query}" if parts.query else ""
-    # Not urlunsplit: it makes postgresql:/db of postgresql:///db.
-    return _PASSWORD.sub(r"\1…", f"{parts.scheme}://{user}{at}{host}{parts.path}{query}")
+    return f"{place[: len(scheme)]}{user}{at}{host}{mark}{parameters}"
+
+
+def _masked(parameter: re.Match[str]) -> str:
+    name, _ = parameter.groups()
+    return f"{name}=…" if _SECRET.search(unquote(name)) else parameter[0]

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import unquote
 
-from hermes_store.config.database_address import shown
+from hermes_store.config.database_address import SCHEMES, shown
 from hermes_store.errors import InvalidInput
 
 SCHEMA = "hermes"
@@ -39,24 +39,44 @@ class Address:
     def parse(given: str) -> Address:
         """Read an address; InvalidInput names what is wrong with it."""
         name = shown(given)
-        try:
-            parts = urlsplit(given)
-            options = parse_qsl(parts.query, keep_blank_values=True)
-        except ValueError as error:
+        scheme = next((each for each in SCHEMES if given.lower().startswith(each)), None)
+        if scheme is None:
             raise InvalidInput(
-                f"{name} is not a valid address ({error}). Write it as "
-                "postgresql://USER@HOST:PORT/DATABASE."
-            ) from None
-        schema = next((value for name, value in options if name == "schema"), SCHEMA)
+                f"{name} is not a valid address. Write it as postgresql://USER@HOST:PORT/DATABASE."
+            )
+        head, parameters = _divided(given[len(scheme) :], name)
+        # Not parse_qsl: to libpq, a plus is a plus.
+        options = [
+            (unquote(key), value) for key, _, value in (each.partition("=") for each in parameters)
+        ]
+        values = {key: unquote(value) for key, value in options}
+        schema = values.get("schema", SCHEMA)
         if not _SCHEMA_NAME.fullmatch(schema):
             raise InvalidInput(
                 f"'{schema}' cannot be the name of a schema. Use up to 59 lower-case letters, "
                 "digits and underscores, and begin with a letter."
             )
-        limit = next((value for name, value in options if name == "row_limit"), str(ROW_LIMIT))
+        limit = values.get("row_limit", str(ROW_LIMIT))
         if not limit.isascii() or not limit.isdigit() or not 0 < int(limit[:12]) < 10**11:
             raise InvalidInput(f"row_limit is a number of rows above 0, not '{limit}'.")
-        rest = urlencode([each for each in options if each[0] not in _OWN], quote_via=quote)
-        query = f"?{rest}" if rest else ""
-        connection = f"{parts.scheme}://{parts.netloc}{parts.path}{query}"
+        kept = [each for each, (key, _) in zip(parameters, options, strict=True) if key not in _OWN]
+        connection = f"{SCHEMES[0]}{head}{'?' if kept else ''}{'&'.join(kept)}"
         return Address(connection, schema, int(limit), name, given)
+
+
+def _divided(rest: str, name: str) -> tuple[str, list[str]]:
+    """Return what comes before the parameters, and the parameters, as libpq divides an address.
+
+    A password may hold a question mark. An @ or a slash would end it too early, and libpq would
+    name the rest of it as the host.
+    """
+    credentials, at, host = rest.partition("@")
+    if not at or "/" in credentials:
+        credentials, at, host = "", "", rest
+    host, _, parameters = host.partition("?")
+    if "@" in host:
+        raise InvalidInput(
+            f"{name} is not a valid address: in a user or a password, an @ is written %40, "
+            "and a slash %2F."
+        )
+    return f"{credentials}{at}{host}", [each for each in parameters.split("&") if each]

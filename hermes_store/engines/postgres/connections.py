@@ -18,6 +18,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from hermes_store.engines.postgres.address import Address
 from hermes_store.engines.postgres.error_translation import is_lost, translate
 from hermes_store.engines.postgres.text_coding import ESCAPE, decoded
+from hermes_store.engines.sqlite.schema_reader import quote
 from hermes_store.errors import InvalidInput, StoreError
 
 MOST_CONNECTIONS = 12
@@ -103,7 +104,7 @@ class Connections:
         con.adapters.register_loader("numeric", _Number)
         # Statements are short: starting a parallel worker takes longer than most of them.
         con.execute(
-            f"SET search_path = {self._address.schema}; SET client_encoding = 'UTF8'; "
+            f"SET search_path = {quote(self._address.schema)}; SET client_encoding = 'UTF8'; "
             "SET max_parallel_workers_per_gather = 0;"
         )
         given = str(conninfo_to_dict(self._address.connection).get("options", ""))

@@ -43,6 +43,7 @@ from hermes_store.engines.postgres.indexing import BackgroundIndexing, channel_o
 from hermes_store.engines.postgres.locks import Lock, key_of
 from hermes_store.engines.postgres.transaction import PostgresTransaction
 from hermes_store.engines.sqlite.schema import SCHEMA_VERSION
+from hermes_store.engines.sqlite.schema_reader import quote
 from hermes_store.records.safe_text import clean
 
 log = logging.getLogger("hermes_store.postgres")
@@ -231,7 +232,7 @@ class PostgresDatabase:
             # All in one message to the server.
             con.execute(
                 f"BEGIN; SELECT pg_advisory_xact_lock{kind}({first}, {second}); "
-                f"INSERT INTO {self.schema}.changes(key) VALUES ('{key}')"
+                f"INSERT INTO {quote(self.schema)}.changes(key) VALUES ('{key}')"
             )
 
         con = self.connections.take(begin)
@@ -278,7 +279,7 @@ class PostgresDatabase:
             # Whoever still holds the change, such as a process that has not noticed yet, is waited
             # for: its row cannot be taken before it is committed or gone.
             taken = con.execute(
-                f"INSERT INTO {self.schema}.changes(key) VALUES ($1) "
+                f"INSERT INTO {quote(self.schema)}.changes(key) VALUES ($1) "
                 "ON CONFLICT DO NOTHING RETURNING key",
                 (key,),
             ).fetchone()
@@ -286,7 +287,7 @@ class PostgresDatabase:
                 found.append(None)
                 return
             row = con.execute(
-                f"SELECT message_id FROM {self.schema}.changes WHERE key = $1", (key,)
+                f"SELECT message_id FROM {quote(self.schema)}.changes WHERE key = $1", (key,)
             ).fetchone()
             found.append((None,) if row is None else (row[0],))
 
@@ -392,7 +393,7 @@ class PostgresDatabase:
             con = self.connections.take(lambda con: con.execute("SET statement_timeout = 0"))
             try:
                 for table in ("messages", "sessions", "session_activity", "message_words", "todo"):
-                    con.execute(f"VACUUM (ANALYZE) {self.schema}.{table}")
+                    con.execute(f"VACUUM (ANALYZE) {quote(self.schema)}.{table}")
             finally:
                 con.close()
                 self.connections.give_back(con)

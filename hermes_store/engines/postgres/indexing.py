@@ -19,6 +19,7 @@ from psycopg import errors as pg
 from hermes_store.engines.postgres import lexemes
 from hermes_store.engines.postgres.connections import Connection, Connections
 from hermes_store.engines.postgres.locks import Lock
+from hermes_store.engines.sqlite.schema_reader import quote
 from hermes_store.errors import StoreError
 
 BATCH = 500
@@ -69,7 +70,7 @@ def list_again(owner: Owner) -> bool:
         con.execute(
             "DELETE FROM vocabulary v WHERE NOT EXISTS "
             "(SELECT 1 FROM ts_stat($1) AS s WHERE s.word = v.word)",
-            (f"SELECT tsv FROM {owner.schema}.message_words",),
+            (f"SELECT tsv FROM {quote(owner.schema)}.message_words",),
         )
     return True
 
@@ -124,7 +125,7 @@ def _clean(con: Connection, schema: str) -> None:
     """Move what was added into the index proper, so that no search and no writer has to."""
     with suppress(pg.InsufficientPrivilege):
         for index in ("message_words_tsv", "vocabulary_pieces"):
-            con.execute("SELECT gin_clean_pending_list($1)", (f"{schema}.{index}",))
+            con.execute("SELECT gin_clean_pending_list($1)", (f"{quote(schema)}.{index}",))
 
 
 def _index_some(con: Connection, schema: str, known: set[str]) -> int:

@@ -14,6 +14,7 @@ from psycopg import errors as pg
 
 from hermes_store.engines.postgres import activity_triggers, schema
 from hermes_store.engines.postgres.locks import Lock, key_of
+from hermes_store.engines.sqlite.schema_reader import quote
 from hermes_store.errors import DatabaseReadOnly, NotADatabase
 
 Connection = psycopg.Connection[tuple[object, ...]]
@@ -29,7 +30,7 @@ def _run(statements: tuple[str, ...]) -> Callable[[Connection, str], None]:
 
 def in_schema(sql: str, name: str) -> str:
     """Return a statement of this engine for a schema; its name was checked when it was read."""
-    return sql.replace("@.", f"{name}.")
+    return sql.replace("@.", f"{quote(name)}.")
 
 
 STEPS: dict[str, Callable[[Connection, str], None]] = {
@@ -48,10 +49,15 @@ STEPS: dict[str, Callable[[Connection, str], None]] = {
 
 def applied(con: Connection, name: str) -> list[str]:
     """Return the steps that a schema has taken; none if there is no such schema."""
-    found = con.execute("SELECT to_regclass($1)", (f"{name}.migrations",)).fetchone()
+    found = con.execute("SELECT to_regclass($1)", (f"{quote(name)}.migrations",)).fetchone()
     if found is None or found[0] is None:
         return []
-    rows = con.execute(in_schema("SELECT name FROM @.migrations ORDER BY applied_at, name", name))
+    try:
+        rows = con.execute(
+            in_schema("SELECT name FROM @.migrations ORDER BY applied_at, name", name)
+        )
+    except pg.UndefinedColumn:
+        return []  # somebody else's table of the same name
     return [str(step) for (step,) in rows.fetchall()]
 
 
@@ -71,7 +77,12 @@ def refuse_strangers(con: Connection, name: str, shown: str) -> None:
         )
     if steps:
         return
-    row = con.execute("SELECT count(*) FROM pg_tables WHERE schemaname = $1", (name,)).fetchone()
+    # Views and sequences count as well: whatever is there belongs to somebody else.
+    row = con.execute(
+        "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+        "WHERE n.nspname = $1",
+        (name,),
+    ).fetchone()
     if row is not None and row[0]:
         raise NotADatabase(
             f"The schema {name} of {shown} has other tables than those of sessions. "
@@ -87,7 +98,7 @@ def bring_up_to_date(con: Connection, name: str, shown: str) -> bool:
         con.execute("SELECT pg_advisory_xact_lock($1, $2)", key_of(Lock.MIGRATION, name))
         refuse_strangers(con, name, shown)
         try:
-            con.execute(f"CREATE SCHEMA IF NOT EXISTS {name}")
+            con.execute(f"CREATE SCHEMA IF NOT EXISTS {quote(name)}")
         except pg.InsufficientPrivilege as error:
             raise DatabaseReadOnly(
                 f"There is no schema {name} in {shown} yet, and this user may not create one. "

@@ -9,7 +9,7 @@ READER_SECONDS = 60
 
 def statements(schema: str, role: str, *, write: bool) -> list[str]:
     """Return what the owner of a schema runs to let a role read it, or also change it."""
-    name = quote(role)
+    name, schema = quote(role), quote(schema)
     rights = "SELECT, INSERT, UPDATE, DELETE" if write else "SELECT"
     found = [
         f"GRANT USAGE ON SCHEMA {schema} TO {name};",

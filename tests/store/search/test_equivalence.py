@@ -20,7 +20,7 @@ from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.records.message_content import MARKER
 from hermes_store.records.search import Order, Request
 from hermes_store.search import candidates, index_lookups, result_page, walk_messages
-from hermes_store.search.on_postgres import lookups, matcher
+from hermes_store.search.on_postgres import by_id, lookups, matcher
 from tests.sqlite_parts import in_sqlite
 from tests.store.search import corpus
 from tests.store.search.corpus import Judge, found
@@ -126,13 +126,13 @@ def test_small_limits_on_a_server_change_nothing(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Blocks of eight messages, pages of a few: every edge between them is crossed."""
-    for module in (lexemes, matcher):
+    for module in (lexemes, by_id):
         monkeypatch.setattr(module, "BLOCK_BITS", 3)
-    monkeypatch.setattr(matcher, "WIDTHS", (1, 2))
-    for limit, size in (("FIRST_PAGE", 2), ("LARGEST_PAGE", 3), ("AT_ONCE", 7)):
-        monkeypatch.setattr(matcher, limit, size)
-    for limit in ("LONGEST_READ",):
-        monkeypatch.setattr(matcher, limit, 20)
+    sizes = {"NEWEST_BLOCKS": 1, "MORE_BLOCKS": 2, "MANY": 30, "FIRST_PAGE": 2, "LARGEST_PAGE": 3}
+    for limit, size in sizes.items():
+        monkeypatch.setattr(by_id, limit, size)
+    monkeypatch.setattr(matcher, "AT_ONCE", 7)
+    monkeypatch.setattr(matcher, "LONGEST_READ", 20)
     monkeypatch.setattr(lookups, "MAX_WORDS", 5)
     monkeypatch.setattr(lexemes, "LONGEST", 6)
     monkeypatch.setattr(lookups, "LONGEST", 6)

@@ -41,12 +41,54 @@ def test_any_text_comes_back(text: str) -> None:
         ("postgresql://me:secret@host/db", "postgresql://me@host/db"),
         ("postgres://me:se:cr@et@host:1/db?sslmode=require", "postgres://me@host:1/db?sslmode=require"),
         ("postgresql:///db?password=secret&user=me", "postgresql:///db?password=…&user=me"),
+        ("postgresql://me:sec?ret@h/db?user=x", "postgresql://me@h/db?user=x"),
+        ("postgresql://me:sec?ret@h", "postgresql://me@h"),
+        ("postgresql://me:sec#ret@h/db", "postgresql://me@h/db"),
+        ("postgresql://me:sec/ret@h/db", "postgresql://me@h/db"),
+        ("postgresql://me:s@ecret@h/db", "postgresql://me@h/db"),
+        ("postgresql://me:secret/db", "postgresql://…"),
+        ("postgresql://h/db?sslpassword=secret", "postgresql://h/db?sslpassword=…"),
+        ("postgresql://h/db?p%61ssword=secret&port=1", "postgresql://h/db?p%61ssword=…&port=1"),
+        ("postgresql:/me:secret@h/x", "postgresql:…"),
+        ("postgresql://[::1]:5432,b:1/db", "postgresql://[::1]:5432,b:1/db"),
         ("/home/me/state.db", "/home/me/state.db"),
     ],
 )  # fmt: skip
 def test_a_password_is_never_shown(given_: str, seen: str) -> None:
     assert database_address.shown(given_) == seen
     assert "secret" not in database_address.shown(given_)
+
+
+@given(st.text("ab:/?#@&=%+", max_size=12))
+def test_no_part_of_a_password_is_shown(password: str) -> None:
+    for place in (f"postgresql://me:S{password}S@h/db", f"postgresql://h/db?password=S{password}S"):
+        known = "&" in password and "?password" in place  # libpq ends it there
+        assert known or "S" not in database_address.shown(place)
+
+
+@pytest.mark.parametrize(
+    ("given_", "password"),
+    [("a+b", "a+b"), ("sec?ret", "sec?ret"), ("sec#ret", "sec#ret"), ("%40%2F", "@/")],
+)
+def test_libpq_is_given_the_password_as_it_was(given_: str, password: str) -> None:
+    found = Address.parse(f"postgresql://me:{given_}@h/db?schema=s&port=1")
+    told = psycopg.conninfo.conninfo_to_dict(found.connection)
+    assert (told["password"], told["host"], told["port"]) == (password, "h", "1")
+
+
+@pytest.mark.parametrize("given_", ["me:s@ecret@h/db", "me:sec/ret@h/db"])
+def test_a_sign_that_must_be_encoded_is_named(given_: str) -> None:
+    with pytest.raises(InvalidInput, match="%40") as caught:
+        Address.parse(f"postgresql://{given_}")
+    assert "ret" not in str(caught.value)
+
+
+def test_any_name_of_a_schema_works() -> None:
+    base = postgres.server()
+    with Store(f"{base}&schema=user") as store:
+        assert not store.lists.conversations()
+        store.database.vacuum()
+    postgres.drop(f'{base}&schema="user"')
 
 
 def test_the_schema_is_ours_and_the_rest_is_for_libpq() -> None:
