@@ -7,6 +7,7 @@ import difflib
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from hermes_store.config.database_address import is_address, shown
 from hermes_store.config.paths import CONFIG_NAME
 from hermes_store.config.settings import (
     AGENT_KEYS,
@@ -75,11 +76,16 @@ def settings_of(config: Config) -> dict[str, dict[str, Any]]:
 
     return {
         section: {
-            key_of(setting): asdict(config)[section][setting.name]
+            key_of(setting): _shown(asdict(config)[section][setting.name])
             for setting in dataclasses.fields(getattr(config, section))
         }
         for section in asdict(config)
     }
+
+
+def _shown(value: Any) -> Any:
+    """Return a value without the password of an address."""
+    return shown(value) if is_address(value) else value
 
 
 def _yaml(value: Any) -> str:

@@ -95,7 +95,7 @@ def parse(arguments: Sequence[str]) -> Wish:
             options.in_dir, naming = Path(argument.removeprefix(f"{IN}=")), False
         elif argument in _OWN_WITH_VALUE and left:
             value = left.pop(0)
-            setattr(options, argument[2:], value if argument == "--profile" else Path(value))
+            setattr(options, argument[2:], Path(value) if argument == "--home" else value)
             naming = False
         elif naming and not argument.startswith("-"):
             words.append(argument)

@@ -61,6 +61,32 @@ def test_a_password_is_not_printed(home: Path) -> None:
     assert "secret" not in refused.out + refused.err
 
 
+@pytest.mark.parametrize(
+    "arguments", [("-c",), ("-r", "x"), ("sessions", "show", "x"), ("sessions", "doctor")]
+)
+@pytest.mark.parametrize("given", ["me:s?cret@localhost:1", "me:s/cret@localhost:1", "/me:scret@h"])
+def test_no_verb_prints_a_password(home: Path, arguments: tuple[str, ...], given: str) -> None:
+    done = hermes(
+        home, *arguments, "--db", f"postgresql:/{'' if given[0] == '/' else '/'}{given}/x"
+    )
+    assert done.code != 0
+    assert "cret" not in done.out + done.err and done.err.strip()
+
+
+def test_the_settings_are_shown_without_the_password(home: Path) -> None:
+    home.mkdir(exist_ok=True)
+    (home / "config.yaml").write_text("database:\n  url: postgresql://me:secret@h/db\n")
+    for more in ((), ("--json",)):
+        told = hermes(home, "sessions", "config", "show", *more)
+        assert "postgresql://me@h/db" in told.out and "secret" not in told.out + told.err
+
+
+def test_a_session_on_a_server_is_resumed(home: Path, address: str) -> None:
+    told = hermes(home, "-r", "Outage", "--print", "--db", address)
+    assert told.code == 0 and "docker is down" in told.out
+    assert "docker is down" in hermes(home, "-c", "Outage", "--print", "--db", address).out
+
+
 def test_sessions_go_to_a_server_and_back(home: Path, address: str, tmp_path: Path) -> None:
     home.mkdir(exist_ok=True)
     with SessionDB(home / "state.db") as db:
