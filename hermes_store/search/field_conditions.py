@@ -210,9 +210,12 @@ def _branch(asked: _Asked) -> Condition:
 def _host(asked: _Asked) -> Condition:
     if not asked.tx.caps.has_session("host"):
         return _nothing("Only sessions on a server have a host; this is a file.")
+    exactly = Condition("s.host = ?", (asked.value,))
     wanted = Condition(asked.dialect.like("s.host"), (like(asked.value),))
-    if known_values.has_session(asked.tx, wanted.sql, wanted.values):
-        return wanted
+    # One host may be called as another one begins.
+    for each in (exactly, wanted):
+        if known_values.has_session(asked.tx, each.sql, each.values):
+            return each
     known = listed("Known hosts", known_values.hosts(asked.tx))
     return _nothing(f"No conversation came from the host {quoted(asked.value)}.{known}")
 

@@ -54,6 +54,10 @@ class Groups:
         """The number of conversations, with earlier pages and those found by title."""
         return len(self._by_root.keys() | set(self._titled)) + len(self._seen)
 
+    def are_more_than(self, number: int) -> bool:
+        """Whether more conversations were found than so many, without those of earlier pages."""
+        return len(self._by_root.keys() | set(self._titled)) > number
+
     @property
     def left(self) -> int:
         """The number of conversations that were found but not shown yet."""

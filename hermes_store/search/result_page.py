@@ -268,7 +268,8 @@ class _Runner:
         """Return whether there is another page: by relevance, of those that were ranked."""
         if self._order is Order.RELEVANCE:
             return walk.groups.left > 0
-        return not walk.done
+        shown = self._request.offset + self._request.limit
+        return not walk.done or walk.groups.are_more_than(shown)
 
     def _place(self, hit: Hit) -> tuple[Strength, float, int]:
         """Return the place of a hit among all: what had to be read belongs between the others."""

@@ -14,7 +14,8 @@ from hermes_store.sessions import lineage, session_rows, start_child_session
 def undo_exchange(tx: Transaction, session_id: str, *, answer_only: bool = False) -> int:
     """Remove the last user message and everything after it; return the number of messages.
 
-    With `answer_only`, keep the user message. Newer databases keep the rows, marked as rewound.
+    With `answer_only`, keep the user message. Where a newer Hermes owns the database, the rows
+    remain, marked as rewound.
     """
     session = session_rows.get(tx, session_id)
     start_child_session.refuse_held(tx, session_id, time.time())
@@ -28,7 +29,7 @@ def undo_exchange(tx: Transaction, session_id: str, *, answer_only: bool = False
         raise InvalidInput(f"Session {session_id} has nothing left to undo.")
     first = last + 1 if answer_only else last
     gone = start_child_session.turns_of(tx, session_id, first)
-    if tx.caps.has_message("active"):
+    if tx.caps.foreign and tx.caps.has_message("active"):
         _rewind(tx, session_id, first)
     else:
         tx.run("DELETE FROM messages WHERE session_id = ? AND id >= ?", (session_id, first))

@@ -86,11 +86,15 @@ class Transfer:
         *,
         host: str,
         origin: str | None = None,
+        full: bool = False,
         progress: Progress | None = None,
     ) -> PushReport:
-        """Send what is new here to a server, as what it has of this file on a machine."""
+        """Send what is new here to a server, as what it has of this file on a machine.
+
+        With `full`, every message is compared, also in sessions that seem unchanged.
+        """
         name = origin or f"{host}:{self._database.name}"
-        return push(self._database, hub, host=host, origin=name, progress=progress)
+        return push(self._database, hub, host=host, origin=name, full=full, progress=progress)
 
     def pull(
         self, hub: Database, session_ids: Sequence[str], progress: Progress | None = None

@@ -43,58 +43,87 @@ class Changed:
     session: dict[str, Any]
     newest: int
     number: int
+    row_sum: str
 
 
 def push(
-    source: Database, hub: Database, *, host: str, origin: str, progress: Progress | None = None
+    source: Database,
+    hub: Database,
+    *,
+    host: str,
+    origin: str,
+    full: bool = False,
+    progress: Progress | None = None,
 ) -> PushReport:
-    """Send what is new in a file, and return what was sent."""
+    """Send what is new in a file, and return what was sent.
+
+    With `full`, every message is compared, also in sessions that seem unchanged.
+    """
     with source.read() as tx:
         with hub.read() as server:
             known = _known(server, origin)
-        changed = _parents_first(list(_changed(tx, known)))
+        changed = _parents_first(list(_changed(tx, known, full=full)))
         done = _Done()
         for group in _groups(changed, known):
             with hub.write() as server:
+                # Another push of the same file may have been quicker.
+                known |= _known(server, origin, [each.session["id"] for each in group])
                 for each in group:
-                    _send(tx, server, each, known, host, origin, done)
+                    if full or _is_changed(each, known):
+                        _send(tx, server, each, known, host, origin, done)
+            done.sessions += len(group)
             if progress is not None:
                 progress(done.sessions, len(changed))
-    return PushReport(done.added, done.sessions - done.added, done.messages, done.removed)
+    return PushReport(done.added, done.changed, done.messages, done.removed)
 
 
 @dataclass(slots=True)
 class _Done:
     sessions: int = 0
     added: int = 0
+    changed: int = 0
     messages: int = 0
     removed: int = 0
 
 
-def _known(server: Transaction, origin: str) -> dict[str, Known]:
+def _known(
+    server: Transaction, origin: str, session_ids: Sequence[str] | None = None
+) -> dict[str, Known]:
+    chosen = "" if session_ids is None else "AND session_id IN (SELECT value FROM json_each(?))"
     rows = server.rows(
-        "SELECT session_id, hub_id, newest, number, row_sum FROM pushed WHERE origin = ?", (origin,)
+        f"SELECT session_id, hub_id, newest, number, row_sum FROM pushed WHERE origin = ? {chosen}",
+        (origin, *([] if session_ids is None else [json.dumps(session_ids)])),
     )
     return {session_id: Known(*rest) for session_id, *rest in rows}
 
 
-def _changed(tx: Transaction, known: dict[str, Known]) -> Iterator[Changed]:
-    """Yield the sessions that are new, or that have other messages or another row."""
+def _changed(tx: Transaction, known: dict[str, Known], *, full: bool) -> Iterator[Changed]:
+    """Yield the sessions that are new, or that have other messages or another row.
+
+    A message that was taken back may still be there. What was edited in place is not noticed,
+    because all messages would have to be read, unless `full` is asked for.
+    """
+    active = "SUM(active)" if tx.caps.has_message("active") else "0"
     counted = {
-        session_id: (newest, number)
-        for session_id, newest, number in tx.rows(
-            "SELECT session_id, MAX(id), COUNT(*) FROM messages GROUP BY session_id"
+        session_id: rest
+        for session_id, *rest in tx.rows(
+            f"SELECT session_id, MAX(id), COUNT(*), {active} FROM messages GROUP BY session_id"
         )
     }
     present = tx.caps.session_columns
     selected = ", ".join(f's."{name}"' if name in present else "NULL" for name in SESSION)
     for row in tx.rows(f"SELECT {selected} FROM sessions s WHERE s.id IS NOT NULL"):
         session = stored_forms.formed(SESSION, row)
-        newest, number = counted.get(row[0], (0, 0))
-        before = known.get(session["id"])
-        now = (newest, number, stored_forms.row_sum(session))
-        if before is None or (before.newest, before.number, before.row_sum) != now:
-            yield Changed(session, newest, number)
+        newest, number, sent = counted.get(row[0], (0, 0, 0))
+        each = Changed(session, newest, number, stored_forms.row_sum(session, sent))
+        if full or _is_changed(each, known):
+            yield each
+
+
+def _is_changed(each: Changed, known: dict[str, Known]) -> bool:
+    before = known.get(each.session["id"])
+    now = (each.newest, each.number, each.row_sum)
+    return before is None or (before.newest, before.number, before.row_sum) != now
 
 
 def _parents_first(changed: Sequence[Changed]) -> list[Changed]:
@@ -140,22 +169,22 @@ def _send(
 ) -> None:
     session_id = changed.session["id"]
     before = known.get(session_id)
+    is_changed = _is_changed(changed, known)
     hub_id = before.hub_id if before else _free_id(server, session_id, host)
     row = {**changed.session, "id": hub_id, "host": host}
     parent = known.get(row["parent_session_id"] or "")
     row["parent_session_id"] = parent.hub_id if parent is not None else None
     _put_session(server, row, origin, session_id)
     sent, removed = _send_messages(tx, server, session_id, hub_id)
-    row_sum = stored_forms.row_sum(changed.session)
-    known[session_id] = Known(hub_id, changed.newest, changed.number, row_sum)
+    known[session_id] = Known(hub_id, changed.newest, changed.number, changed.row_sum)
     server.run(
         "INSERT INTO pushed(origin, session_id, hub_id, newest, number, row_sum) "
         "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(origin, session_id) DO UPDATE SET "
         "newest = excluded.newest, number = excluded.number, row_sum = excluded.row_sum",
-        (origin, session_id, hub_id, changed.newest, changed.number, row_sum),
+        (origin, session_id, hub_id, changed.newest, changed.number, changed.row_sum),
     )
-    done.sessions += 1
     done.added += before is None
+    done.changed += before is not None and (is_changed or sent + removed > 0)
     done.messages += sent
     done.removed += removed
 

@@ -57,7 +57,7 @@ def checksum(message: Mapping[str, Any]) -> int:
     return int.from_bytes(hashlib.sha256(listed.encode()).digest()[:8], "big") >> 2
 
 
-def row_sum(session: Mapping[str, Any]) -> str:
-    """Return a text that changes with any column of a session."""
-    listed = json.dumps([session[name] for name in SESSION], ensure_ascii=False)
+def row_sum(session: Mapping[str, Any], active: Any) -> str:
+    """Return a text that changes with any column of a session, and with messages taken back."""
+    listed = json.dumps([*(session[name] for name in SESSION), str(active)], ensure_ascii=False)
     return hashlib.sha256(listed.encode()).hexdigest()[:32]

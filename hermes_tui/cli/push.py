@@ -11,7 +11,7 @@ from pathlib import Path
 from hermes_store.config import paths
 from hermes_store.config.database_address import configured_address, is_address, shown
 from hermes_store.engines.opening import watch_of
-from hermes_store.errors import InvalidInput, ServerUnreachable
+from hermes_store.errors import InvalidInput, StoreError
 from hermes_store.records.transfer import PushReport
 from hermes_store.store import Store
 from hermes_tui.cli.common.context import Context
@@ -30,12 +30,17 @@ def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--watch", action="store_true", help="go on, and send what is new until you press Ctrl+C"
     )
+    parser.add_argument(
+        "--full", action="store_true", help="compare every message, also of unchanged sessions"
+    )
     parser.epilog = (
         "examples:\n  hermes sessions push --to postgresql://me@db.example/hermes\n"
         "  hermes sessions push --to postgresql://me@db.example/hermes --watch\n"
         "Sends what the server does not have yet and compares what it stored. The file is only\n"
         "read; what you delete in it later stays on the server. Without --to, the address is that\n"
-        "of HERMES_DATABASE_URL or of database.url in config.yaml."
+        "of HERMES_DATABASE_URL or of database.url in config.yaml.\n"
+        "A session counts as changed if it has other messages or another row. --full also finds\n"
+        "messages that were edited in place."
     )
 
 
@@ -44,39 +49,47 @@ def run(options: argparse.Namespace, context: Context) -> int:
     file = local_file(context)
     host = options.host or socket.gethostname() or "unknown"
     if not options.watch:
-        _say(context, _push(file, address, host), address)
+        _say(context, _push(file, address, host, full=options.full), address)
         return 0
     watch = watch_of(file, None)
     try:
-        due = True
+        # What is wrong at the beginning, such as a password, does not mend itself.
+        _say(context, _push(file, address, host, full=options.full), address)
+        context.printer.flush()
+        watch.changed()
+        due, told = True, ""
         while True:
-            if watch.changed() or due:
-                due = not _pushed(context, file, address, host)
             time.sleep(EVERY)
+            if watch.changed() or due:
+                said = _pushed(context, file, address, host)
+                due = said is not None
+                if said is not None and said != told:
+                    complain(f"{said} Trying again.")
+                told = said or ""
     except KeyboardInterrupt:
         return 0
     finally:
         watch.close()
 
 
-def _pushed(context: Context, file: Path, address: str, host: str) -> bool:
-    """Send what is new; say so if the server is away, and return False to try again."""
+def _pushed(context: Context, file: Path, address: str, host: str) -> str | None:
+    """Send what is new; return what kept it from being sent, None if nothing did."""
     try:
         report = _push(file, address, host)
-    except ServerUnreachable as error:
-        complain(f"{error} Trying again.")
-        return False
+    except StoreError as error:
+        return str(error)
     if report.messages or report.added or report.changed or report.removed:
         _say(context, report, address)
         context.printer.flush()
-    return True
+    return None
 
 
-def _push(file: Path, address: str, host: str) -> PushReport:
+def _push(file: Path, address: str, host: str, *, full: bool = False) -> PushReport:
     with Store(file, read_only=True) as source, Store(address) as hub, ProgressLine() as line:
         return source.transfer.push(
             hub.database,
             host=host,
+            full=full,
             progress=lambda done, total: line("Sending", done, total),
         )
 

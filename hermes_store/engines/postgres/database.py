@@ -38,7 +38,12 @@ from hermes_store.engines.postgres.connections import (
     Connections,
 )
 from hermes_store.engines.postgres.dialect import DIALECT
-from hermes_store.engines.postgres.error_translation import AGAIN, is_lost, translated
+from hermes_store.engines.postgres.error_translation import (
+    AGAIN,
+    ROLLED_BACK,
+    is_lost,
+    translated,
+)
 from hermes_store.engines.postgres.indexing import BackgroundIndexing, channel_of
 from hermes_store.engines.postgres.locks import Lock, key_of
 from hermes_store.engines.postgres.transaction import PostgresTransaction
@@ -89,8 +94,8 @@ class PostgresDatabase:
         encoding = con.info.parameter_status("server_encoding")
         if encoding != "UTF8":
             log.warning(
-                "%s stores text as %s. What that cannot express is refused; a database with the "
-                "encoding UTF8 takes everything.",
+                "%s stores text as %s. What that cannot express is refused, and so are pictures "
+                "and other structured content; a database with the encoding UTF8 takes everything.",
                 self.name,
                 clean(str(encoding)),
             )
@@ -213,7 +218,7 @@ class PostgresDatabase:
                     yield tx
             except _Lost as error:
                 raise errors.ServerUnreachable(
-                    f"The connection to {self.name} was lost. Nothing was changed; try again."
+                    f"The connection to {self.name} was lost. {ROLLED_BACK}; try again."
                 ) from error.__cause__
         if lock is Lock.CHANGE:
             self._indexing.wake()
@@ -363,7 +368,7 @@ class PostgresDatabase:
                 if not left or not again:
                     if isinstance(error, _Lost):
                         raise errors.ServerUnreachable(
-                            f"The connection to {self.name} was lost. Nothing was changed."
+                            f"The connection to {self.name} was lost. {ROLLED_BACK}; try again."
                         ) from error.__cause__
                     raise
                 time.sleep(random.uniform(0, 0.05 * 2 ** (_TRIES - left)))
@@ -391,12 +396,19 @@ class PostgresDatabase:
             raise errors.DatabaseReadOnly(f"{self.name} was opened read-only. Nothing was changed.")
         with translated(self.name):
             con = self.connections.take(lambda con: con.execute("SET statement_timeout = 0"))
+            refused: list[str] = []
+            con.add_notice_handler(lambda each: refused.append(each.message_primary or ""))
             try:
                 for table in ("messages", "sessions", "session_activity", "message_words", "todo"):
                     con.execute(f"VACUUM (ANALYZE) {quote(self.schema)}.{table}")
             finally:
                 con.close()
                 self.connections.give_back(con)
+        if any("permission denied" in each for each in refused):
+            raise errors.DatabaseReadOnly(
+                f"Only the owner of the schema {self.schema} may run VACUUM there. The server does "
+                "so by itself, too; nothing is lost without it."
+            )
 
     def is_shared(self) -> bool:
         """Nobody waits for a vacuum of PostgreSQL."""

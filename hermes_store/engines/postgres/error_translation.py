@@ -26,6 +26,12 @@ _NO_LOGIN = re.compile(
 AGAIN = (pg.SerializationFailure, pg.DeadlockDetected)
 """The server gave the transaction up, so that another one could go on."""
 _GOING_DOWN = (pg.AdminShutdown, pg.CrashShutdown, pg.CannotConnectNow)
+_WAS_CONNECTED = re.compile(
+    "terminating connection|server closed the connection|connection is lost"
+)
+_TOO_MANY = re.compile("too many (?:connections|clients)|remaining connection slots")
+ROLLED_BACK = "What was under way was rolled back"
+"""What can be said of a change that was not committed, also if others were before it."""
 
 
 def is_lost(error: psycopg.Error) -> bool:
@@ -40,6 +46,8 @@ def _refused(error: psycopg.Error) -> type[psycopg.Error] | None:
     words = str(error)
     if _NO_DATABASE.search(words):
         return pg.InvalidCatalogName
+    if _TOO_MANY.search(words):
+        return pg.TooManyConnections
     return pg.InvalidPassword if _NO_LOGIN.search(words) else None
 
 
@@ -90,13 +98,13 @@ def translate(error: psycopg.Error, name: str) -> errors.DatabaseError | errors.
             )
         case pg.QueryCanceled():
             return errors.DatabaseLocked(
-                f"{name} stopped a statement that took too long. Nothing was changed. Ask for "
-                "less, or allow more time with ?options=-c%20statement_timeout%3D300s in the "
+                f"{name} stopped a statement that took too long. {ROLLED_BACK}. Ask for less, "
+                " or allow more time with ?options=-c%20statement_timeout%3D300s in the "
                 "address."
             )
         case pg.LockNotAvailable() | pg.DeadlockDetected() | pg.SerializationFailure():
             return errors.DatabaseLocked(
-                f"Other writers kept {name} busy for too long. Nothing was changed; try again."
+                f"Other writers kept {name} busy for too long. {ROLLED_BACK}; try again."
             )
         case pg.TooManyConnections():
             return errors.DatabaseLocked(f"{name} has no connection left ({words}). Try again.")
@@ -110,6 +118,10 @@ def translate(error: psycopg.Error, name: str) -> errors.DatabaseError | errors.
             return errors.InvalidInput(f"A text is too long to be stored ({words}).")
         case pg.UndefinedTable() | pg.InvalidSchemaName() | pg.UndefinedColumn():
             return errors.NotADatabase(f"{name} does not hold what was expected: {words}.")
+        case _ if is_lost(error) and _WAS_CONNECTED.search(str(error)):
+            return errors.ServerUnreachable(
+                f"The connection to {name} was lost ({words}). {ROLLED_BACK}; try again."
+            )
         case _ if is_lost(error):
             return errors.ServerUnreachable(
                 f"{name} cannot be reached ({words}). Check that the server runs and that the "

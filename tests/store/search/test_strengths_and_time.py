@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,20 @@ def test_whole_words_come_before_parts_of_words(db: SessionDB) -> None:
     whole, part = Strength.WHOLE, Strength.PART
     assert hits(db.store, "docker") == [(3, whole), (1, whole), (4, part), (2, part)]
     assert hits(db.store, "docker", order=Order.OLDEST)[:2] == [(1, whole), (3, whole)]
+
+
+@pytest.mark.parametrize("listed", [False, True], ids=["as it is", "prepared"])
+def test_the_last_conversation_is_on_a_page(db: SessionDB, listed: bool) -> None:
+    for name in "abcdef":
+        add(db, name, f"xerrorx {name}")
+    if listed:
+        db.store.search.prepare()
+    request = Request("error", grouped=True, limit=5)
+    first = db.store.search.run(request)
+    assert first.next is not None and first.conversations.number == 6
+    rest = db.store.search.run(replace(request, after=first.next))
+    found = [group.root_id for group in (*first.groups, *rest.groups)]
+    assert sorted(found) == list("abcdef") and rest.next is None
 
 
 # -- time --------------------------------------------------------------------------------------

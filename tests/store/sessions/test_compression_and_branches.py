@@ -386,6 +386,15 @@ def test_an_old_segment_can_be_branched_off(db: SessionDB) -> None:
 # -- taking back -------------------------------------------------------------------------------
 
 
+def test_what_was_taken_back_is_not_counted(db: SessionDB) -> None:
+    add(db, "a", "one", "two", "three")
+    before = db.store.sessions.get("a").message_count
+    gone = db.store.messages.undo_exchange("a")
+    assert db.store.sessions.get("a").message_count == before - gone
+    assert db.store.upkeep.statistics().messages == before - gone
+    assert len(db.get_messages("a", include_inactive=True)) == before - gone
+
+
 def test_the_last_exchange_is_taken_back(db: SessionDB, path: Path) -> None:
     _talk(db)
     assert db.store.messages.undo_exchange("old") == 2

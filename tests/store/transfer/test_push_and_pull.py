@@ -103,6 +103,14 @@ def test_what_was_taken_back_goes_and_what_was_deleted_stays(file: SessionDB, hu
     assert "b" in said(hub)
 
 
+def test_a_host_is_not_another_one_that_begins_alike(file: SessionDB, hub: Store) -> None:
+    add(file, "a", "hello")
+    push(file, hub, "k")
+    push(file, hub, "k2")
+    assert [hit.session_id for hit in hub.search.run("host:k").hits] == ["a"]
+    assert [hit.session_id for hit in hub.search.run("host:2").hits] == ["a@k2"]
+
+
 def test_two_machines_may_use_the_same_names(hub: Store, tmp_path: Path) -> None:
     for host in HOSTS[:2]:
         with closing(SessionDB(tmp_path / f"{host}.db")) as db:
@@ -152,6 +160,52 @@ def test_a_newer_file_is_sent_without_being_touched(hub: Store, tmp_path: Path) 
     assert path.read_bytes() == before
     assert [each.content for each in hub.messages.of("a")] == ["kept"]
     assert len(hub.messages.of("a", everything=True)) == 2
+
+
+def test_what_a_newer_hermes_took_back_disappears(hub: Store, tmp_path: Path) -> None:
+    path = tmp_path / "newer.db"
+    newer.make(path)
+    writer = newer.Newer(path)
+    writer.session("a", cwd="/srv")
+    for text in ("kept", "regretted"):
+        writer.message("a", text)
+    writer.close()
+    with SessionDB(path) as source:
+        push(source, hub)
+        source.store.messages.undo_exchange("a")
+        assert push(source, hub).changed == 1
+    assert [each.content for each in hub.messages.of("a")] == ["kept"]
+    assert not hub.search.run("regretted").hits
+
+
+def test_what_was_edited_in_place_is_sent_if_asked_for(file: SessionDB, hub: Store) -> None:
+    add(file, "a", "one", "two")
+    add(file, "b", "other")
+    push(file, hub)
+    with file._db.write() as tx:
+        tx.run("UPDATE messages SET content = 'edited' WHERE content = 'two'")
+    assert push(file, hub) == PushReport(0, 0, 0, 0)
+    report = file.store.transfer.push(hub.database, host="ada", full=True)
+    assert report == PushReport(0, 1, 1, 0)
+    assert said(hub) == said(file.store)
+
+
+def test_two_pushes_of_one_file_at_once_send_everything_once(
+    file: SessionDB, hub: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hermes_store.transfer.push.GROUP_MESSAGES", 3)
+    for number in range(20):
+        add(file, f"s{number}", "one", "two")
+    reports: list[PushReport] = []
+    threads = [threading.Thread(target=lambda: reports.append(push(file, hub))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(reports) == 3
+    assert sum(each.added for each in reports) == 20
+    assert sum(each.messages for each in reports) == 40
+    assert said(hub) == said(file.store)
 
 
 def test_what_is_stored_otherwise_is_not_kept(

@@ -210,3 +210,35 @@ def test_a_reader_may_ask_for_so_many_rows_at_once(hub: SessionDB, address: str)
         pytest.raises(InvalidInput, match=r"more than 3 rows .*row_limit=NUMBER"),
     ):
         list(store.lists.entries(View(), now=0))
+
+
+def test_who_may_not_vacuum_is_told(hub: SessionDB, address: str) -> None:
+    base, _, schema = address.rpartition("schema=")
+    role = f"{schema}_writer"
+    with psycopg.connect(base.rstrip("?&"), autocommit=True) as con:
+        con.execute(f"CREATE ROLE {role} LOGIN")
+        for sql in statements(schema, role, write=True):
+            con.execute(sql)
+    try:
+        with (
+            Store(address.replace("//postgres:", f"//{role}:")) as store,
+            pytest.raises(DatabaseReadOnly, match="Only the owner"),
+        ):
+            store.database.vacuum()
+    finally:
+        with psycopg.connect(base.rstrip("?&"), autocommit=True) as con:
+            con.execute(f"DROP OWNED BY {role}")
+            con.execute(f"DROP ROLE {role}")
+
+
+@pytest.mark.parametrize(
+    "made", ["VIEW {}.invoices AS SELECT 1 AS id", "TABLE {}.migrations (version int)"]
+)
+def test_a_schema_with_anything_else_is_refused(address: str, made: str) -> None:
+    base, _, schema = address.rpartition("schema=")
+    with psycopg.connect(base.rstrip("?&"), autocommit=True) as con:
+        con.execute(f"CREATE SCHEMA {schema}")
+        con.execute(f"CREATE {made.format(schema)}")
+    for read_only in (True, False):
+        with pytest.raises(NotADatabase, match="other tables"):
+            Store(address, read_only=read_only)
