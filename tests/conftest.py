@@ -11,11 +11,16 @@ from hermes_store import SessionDB
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def away_from_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Point HERMES_HOME at an empty place, so that no test can touch a person's own sessions."""
-    folder = tmp_path / "home"
-    monkeypatch.setenv("HERMES_HOME", str(folder))
-    return folder
+    monkeypatch.setenv("HERMES_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("HERMES_DATABASE_URL", raising=False)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """The home folder, which does not exist yet."""
+    return tmp_path / "home"
 
 
 @pytest.fixture

@@ -12,29 +12,47 @@ import zlib
 from pathlib import Path
 from urllib.parse import unquote
 
+from hermes_store.errors import InvalidInput
+
 SCHEMES = ("postgresql://", "postgres://")
 VARIABLE = "HERMES_DATABASE_URL"
-_BEGINNING = re.compile("(?i)postgres(?:ql)?:")
+_BEGINNING = re.compile("(?i)(?:postgres(?:ql)?:|[a-z][a-z0-9+.-]*://)")
 _PARAMETER = re.compile("([?&][^=&?]+)=([^&]*)")
 _ODD_PORT = re.compile(r":[0-9]*[^0-9,:\]]")
 _SECRET = re.compile("(?i)password|passwd|secret|scram_.*_key")
 
 
 def is_address(text: object) -> bool:
-    """Tell whether a text is the address of a server, or meant to be, instead of a path."""
+    """Tell whether a text is the address of a server, or meant to be one, instead of a path."""
     return isinstance(text, str) and _BEGINNING.match(text) is not None
 
 
 def from_environment() -> str | None:
-    """Return the address in the environment, if there is one."""
-    return os.environ.get(VARIABLE, "").strip() or None
+    """Return the address in the environment, if there is one; InvalidInput if it is none."""
+    given = os.environ.get(VARIABLE, "").strip()
+    return required(given, VARIABLE) if given else None
+
+
+def required(given: str, where: str) -> str:
+    """Return a text that has to be an address; InvalidInput if it is none."""
+    if is_address(given):
+        return given
+    raise InvalidInput(
+        f"{where} is not the address of a PostgreSQL server. It begins with postgresql://."
+    )
 
 
 def configured_address(home: Path) -> str | None:
-    """Return the address in the environment or in a home's config.yaml, if there is one."""
+    """Return the address in the environment or in a home's config.yaml, if there is one.
+
+    InvalidInput if what stands there is none.
+    """
     from hermes_store.config.agent_settings import database_url
 
-    return from_environment() or database_url(home)
+    found = from_environment()
+    if found is None and (url := database_url(home)) is not None:
+        found = required(url, f"database.url in {home / 'config.yaml'}")
+    return found
 
 
 def beside_server(home: Path, address: str) -> Path:

@@ -91,6 +91,8 @@ class PushReport:
     messages: int
     removed: int
     """Messages that the file no longer has, such as those of a reply that was taken back."""
+    elsewhere: int = 0
+    """Sessions that the server has already, but not from this file."""
 
 
 @dataclass(frozen=True, slots=True)

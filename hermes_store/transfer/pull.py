@@ -10,7 +10,7 @@ from pathlib import Path
 from hermes_store.engines.base import Database, Transaction
 from hermes_store.errors import DatabaseCorrupt
 from hermes_store.records.transfer import Outcome, PullReport
-from hermes_store.transfer import import_file, stored_forms
+from hermes_store.transfer import import_file, same_session
 from hermes_store.transfer.export import Format, export_to_file
 from hermes_store.transfer.stored_forms import MESSAGE
 
@@ -31,7 +31,10 @@ def pull(
     os.close(descriptor)
     path = Path(name)
     try:
-        export_to_file(hub, session_ids, path, Format.JSONL, everything=True)
+        missing = _missing(hub, target, session_ids)
+        if not missing:
+            return PullReport(len(session_ids), 0, 0)
+        export_to_file(hub, missing, path, Format.JSONL, everything=True)
         report = import_file.apply(target, path, progress=progress)
     finally:
         path.unlink(missing_ok=True)
@@ -45,8 +48,8 @@ def pull(
 def _compare(hub: Database, target: Database, session_id: str) -> int:
     with hub.read() as there, target.read() as here:
         shared = [name for name in MESSAGE if here.caps.has_message(name)]
-        expected = _sums(there, session_id, shared)
-        found = _sums(here, session_id, shared)
+        expected = same_session.sums(there, session_id, shared)
+        found = same_session.sums(here, session_id, shared)
     if expected != found:
         raise DatabaseCorrupt(
             f"What the file has of session {session_id} is not what the server has. Delete it "
@@ -55,9 +58,19 @@ def _compare(hub: Database, target: Database, session_id: str) -> int:
     return len(found)
 
 
-def _sums(tx: Transaction, session_id: str, names: Sequence[str]) -> list[int]:
-    selected = ", ".join(f"m.{name}" if name in names else "NULL" for name in MESSAGE)
-    rows = tx.stream(
-        f"SELECT {selected} FROM messages m WHERE m.session_id = ? ORDER BY m.id", (session_id,)
+def _missing(hub: Database, target: Database, session_ids: Sequence[str]) -> list[str]:
+    """Return the sessions that the file does not have, also not under the name they had there."""
+    with hub.read() as there, target.read() as here:
+        if here.caps.empty:
+            return list(session_ids)
+        return [each for each in session_ids if not _has(here, there, each)]
+
+
+def _has(here: Transaction, there: Transaction, hub_id: str) -> bool:
+    row = there.one("SELECT origin_id, started_at FROM sessions WHERE id = ?", (hub_id,))
+    if row is None or row[0] is None:
+        return False
+    same = "SELECT 1 FROM sessions WHERE id = ? AND started_at = ?"
+    return here.one(same, row) is not None and same_session.is_beginning(
+        there, hub_id, here, row[0]
     )
-    return [stored_forms.checksum(stored_forms.formed(MESSAGE, values)) for values in rows]

@@ -17,7 +17,7 @@ from hermes_store.engines.base import Database, Transaction
 from hermes_store.errors import DatabaseCorrupt
 from hermes_store.records.transfer import PushReport
 from hermes_store.sessions import late_messages
-from hermes_store.transfer import stored_forms
+from hermes_store.transfer import same_session, stored_forms
 from hermes_store.transfer.stored_forms import MESSAGE, SESSION
 
 GROUP_MESSAGES = 2_000
@@ -34,6 +34,8 @@ class Known:
     newest: int
     number: int
     row_sum: str
+    elsewhere: bool = False
+    """Whether it came from elsewhere, as one that was brought back from the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def push(
             done.sessions += len(group)
             if progress is not None:
                 progress(done.sessions, len(changed))
-    return PushReport(done.added, done.changed, done.messages, done.removed)
+    return PushReport(done.added, done.changed, done.messages, done.removed, done.elsewhere)
 
 
 @dataclass(slots=True)
@@ -84,6 +86,7 @@ class _Done:
     changed: int = 0
     messages: int = 0
     removed: int = 0
+    elsewhere: int = 0
 
 
 def _known(
@@ -91,10 +94,14 @@ def _known(
 ) -> dict[str, Known]:
     chosen = "" if session_ids is None else "AND session_id IN (SELECT value FROM json_each(?))"
     rows = server.rows(
-        f"SELECT session_id, hub_id, newest, number, row_sum FROM pushed WHERE origin = ? {chosen}",
+        "SELECT session_id, hub_id, newest, number, row_sum, elsewhere FROM pushed "
+        f"WHERE origin = ? {chosen}",
         (origin, *([] if session_ids is None else [json.dumps(session_ids)])),
     )
-    return {session_id: Known(*rest) for session_id, *rest in rows}
+    return {
+        session_id: Known(hub_id, newest, number, row_sum, bool(elsewhere))
+        for session_id, hub_id, newest, number, row_sum, elsewhere in rows
+    }
 
 
 def _changed(tx: Transaction, known: dict[str, Known], *, full: bool) -> Iterator[Changed]:
@@ -169,6 +176,13 @@ def _send(
 ) -> None:
     session_id = changed.session["id"]
     before = known.get(session_id)
+    if before is None or before.elsewhere:
+        hub_id = _elsewhere(tx, server, changed.session, origin)
+        if hub_id is not None:
+            _note(server, origin, changed, known, hub_id, elsewhere=True)
+            done.elsewhere += 1
+            return
+        before = None
     is_changed = _is_changed(changed, known)
     hub_id = before.hub_id if before else _free_id(server, session_id, host)
     row = {**changed.session, "id": hub_id, "host": host}
@@ -176,17 +190,44 @@ def _send(
     row["parent_session_id"] = parent.hub_id if parent is not None else None
     _put_session(server, row, origin, session_id)
     sent, removed = _send_messages(tx, server, session_id, hub_id)
-    known[session_id] = Known(hub_id, changed.newest, changed.number, changed.row_sum)
-    server.run(
-        "INSERT INTO pushed(origin, session_id, hub_id, newest, number, row_sum) "
-        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(origin, session_id) DO UPDATE SET "
-        "newest = excluded.newest, number = excluded.number, row_sum = excluded.row_sum",
-        (origin, session_id, hub_id, changed.newest, changed.number, changed.row_sum),
-    )
+    _note(server, origin, changed, known, hub_id, elsewhere=False)
     done.added += before is None
     done.changed += before is not None and (is_changed or sent + removed > 0)
     done.messages += sent
     done.removed += removed
+
+
+def _elsewhere(
+    tx: Transaction, server: Transaction, session: dict[str, Any], origin: str
+) -> str | None:
+    """Return the session of the server that is the same, or goes on where this one ends."""
+    session_id = session["id"]
+    for hub_id in same_session.on_server(server, session_id, session["started_at"], origin):
+        if same_session.is_beginning(tx, session_id, server, hub_id):
+            return hub_id
+    return None
+
+
+def _note(
+    server: Transaction,
+    origin: str,
+    changed: Changed,
+    known: dict[str, Known],
+    hub_id: str,
+    *,
+    elsewhere: bool,
+) -> None:
+    """Note what the server has of a session."""
+    session_id = changed.session["id"]
+    new = Known(hub_id, changed.newest, changed.number, changed.row_sum, elsewhere)
+    known[session_id] = new
+    server.run(
+        "INSERT INTO pushed(origin, session_id, hub_id, newest, number, row_sum, elsewhere) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(origin, session_id) DO UPDATE SET "
+        "hub_id = excluded.hub_id, newest = excluded.newest, number = excluded.number, "
+        "row_sum = excluded.row_sum, elsewhere = excluded.elsewhere",
+        (origin, session_id, hub_id, new.newest, new.number, new.row_sum, int(elsewhere)),
+    )
 
 
 def _free_id(server: Transaction, session_id: str, host: str) -> str:

@@ -47,10 +47,11 @@ def run(options: argparse.Namespace, context: Context) -> int:
     if context.printer.as_json:
         context.printer.data("pulled", **asdict(report))
         return 0
+    there = report.sessions - report.added
+    rest = f" {there:,} {'was' if there == 1 else 'were'} there already." if there else ""
     context.printer.say(
-        f"{plural(report.sessions, 'session')} of {plain(shown(address))}: {report.added:,} added "
-        f"to {plain(str(local_file(context)))} with "
-        f"{plural(report.messages, 'message')}, the others were there already."
+        f"Added {plural(report.added, 'session')} with {plural(report.messages, 'message')} of "
+        f"{plain(shown(address))} to {plain(str(local_file(context)))}.{rest}"
     )
     return 0
 

@@ -47,12 +47,13 @@ def describe(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, context: Context) -> int:
     address = server(options.to, "--to", context)
     file = local_file(context)
-    host = options.host or socket.gethostname() or "unknown"
+    host = _host(options.host)
     if not options.watch:
         _say(context, _push(file, address, host, full=options.full), address)
         return 0
     watch = watch_of(file, None)
     try:
+        complain(f"Watching {plain(str(file))}; press Ctrl+C to end.")
         # What is wrong at the beginning, such as a password, does not mend itself.
         _say(context, _push(file, address, host, full=options.full), address)
         context.printer.flush()
@@ -67,9 +68,17 @@ def run(options: argparse.Namespace, context: Context) -> int:
                     complain(f"{said} Trying again.")
                 told = said or ""
     except KeyboardInterrupt:
+        complain("\nNo longer watching.")
         return 0
     finally:
         watch.close()
+
+
+def _host(given: str | None) -> str:
+    """Return the name of this machine."""
+    if given is not None and not given.strip():
+        raise InvalidInput("--host needs a name for this machine.")
+    return (given or socket.gethostname() or "unknown").strip()
 
 
 def _pushed(context: Context, file: Path, address: str, host: str) -> str | None:
@@ -96,7 +105,8 @@ def _push(file: Path, address: str, host: str, *, full: bool = False) -> PushRep
 
 def server(given: str | None, option: str, context: Context) -> str:
     """Return the address of the server that a command line or the settings name."""
-    address = given or context.address or configured_address(context.home)
+    # A file that is named lies elsewhere, but the settings are still those of the home.
+    address = given or context.address or configured_address(paths.hermes_home())
     if address is None:
         raise InvalidInput(f"Name a server with {option} postgresql://USER@HOST/DATABASE.")
     if not is_address(address):
@@ -109,19 +119,29 @@ def server(given: str | None, option: str, context: Context) -> str:
 
 def local_file(context: Context) -> Path:
     """Return the file of this machine, also where the settings name a server."""
-    return context.database if context.address is None else paths.database_path(context.home)
+    if context.address is None:
+        return context.database
+    if context.named:
+        raise InvalidInput(
+            "--db names the file of this machine here; name the server with --to or --from."
+        )
+    return paths.database_path(context.home)
 
 
 def _say(context: Context, report: PushReport, address: str) -> None:
     if context.printer.as_json:
         context.printer.data("pushed", **asdict(report))
         return
+    elsewhere = ""
+    if report.elsewhere:
+        there = plural(report.elsewhere, "session")
+        elsewhere = f" It has {there} already from elsewhere, which stay as they are."
     if not (report.messages or report.added or report.changed or report.removed):
-        context.printer.say(f"{plain(shown(address))} has everything already.")
+        context.printer.say(f"{plain(shown(address))} has everything already.{elsewhere}")
         return
     gone = f", {plural(report.removed, 'message')} removed" if report.removed else ""
     context.printer.say(
         f"Sent {plural(report.messages, 'message')} to {plain(shown(address))}: "
         f"{plural(report.added, 'new session')}, {report.changed:,} changed{gone}. "
-        "The server has what was sent."
+        f"The server has what was sent.{elsewhere}"
     )

@@ -88,8 +88,8 @@ class PostgresDatabase:
             migrations.bring_up_to_date(con, self.schema, self.name)
         elif not migrations.is_current(migrations.applied(con, self.schema)):
             raise errors.DatabaseMissing(
-                f"There are no sessions in the schema {self.schema} of {self.name} yet, or an "
-                "older version of this program made it. Open it once for writing, as its owner."
+                f"There are no sessions in the schema {self.schema} of {self.name} yet. Check the "
+                "address, or let its owner write there, as with 'hermes sessions push'."
             )
         encoding = con.info.parameter_status("server_encoding")
         if encoding != "UTF8":

@@ -46,6 +46,8 @@ def _refused(error: psycopg.Error) -> type[psycopg.Error] | None:
     words = str(error)
     if _NO_DATABASE.search(words):
         return pg.InvalidCatalogName
+    if "invalid" in words and "connection option" in words:
+        return pg.InvalidParameterValue
     if _TOO_MANY.search(words):
         return pg.TooManyConnections
     return pg.InvalidPassword if _NO_LOGIN.search(words) else None
@@ -83,8 +85,10 @@ def translate(error: psycopg.Error, name: str) -> errors.DatabaseError | errors.
                 f"{name} refused the login ({words}). Check the user, and the password in "
                 "PGPASSWORD or ~/.pgpass."
             )
+        case pg.InvalidParameterValue():
+            return errors.InvalidInput(f"{name} is not a valid address: {words}.")
         case pg.InvalidCatalogName():
-            return errors.DatabaseMissing(
+            return errors.NotADatabase(
                 f"{name}: {words}. Create the database with 'createdb', or check the address."
             )
         case pg.InsufficientPrivilege():
@@ -94,7 +98,8 @@ def translate(error: psycopg.Error, name: str) -> errors.DatabaseError | errors.
             )
         case pg.ReadOnlySqlTransaction():
             return errors.DatabaseReadOnly(
-                f"{name} takes no changes: it is read-only, perhaps a standby. Nothing was changed."
+                f"{name} takes no changes: this role may only read, or the server is a standby. "
+                "Nothing was changed."
             )
         case pg.QueryCanceled():
             return errors.DatabaseLocked(

@@ -23,6 +23,8 @@ def statements(schema: str, role: str, *, write: bool) -> list[str]:
         ]
     else:
         found += [
+            # Not every owner may alter roles.
+            "-- As a superuser, or as who created the role:",
             f"ALTER ROLE {name} SET default_transaction_read_only = on;",
             f"ALTER ROLE {name} SET statement_timeout = '{READER_SECONDS}s';",
         ]

@@ -74,6 +74,7 @@ TABLES = (
     "WHERE parent_session_id IS NOT NULL",
     "CREATE INDEX sessions_started ON @.sessions(started_at DESC, id DESC)",
     "CREATE INDEX sessions_host ON @.sessions(host) WHERE host IS NOT NULL",
+    "CREATE INDEX sessions_origin_id ON @.sessions(origin_id) WHERE origin_id IS NOT NULL",
     "CREATE UNIQUE INDEX sessions_origin ON @.sessions(origin, origin_id) "
     "WHERE origin_id IS NOT NULL",
     "CREATE INDEX messages_session ON @.messages(session_id, timestamp, id)",
@@ -160,7 +161,7 @@ PUSHED = (
     # What is known of the sessions of each file that is sent here.
     f"CREATE TABLE @.pushed (origin {_TEXT} NOT NULL, session_id {_TEXT} NOT NULL, "
     f"hub_id {_TEXT} NOT NULL, newest bigint NOT NULL, number bigint NOT NULL, "
-    f"row_sum {_TEXT} NOT NULL, PRIMARY KEY (origin, session_id))",
+    f"row_sum {_TEXT} NOT NULL, elsewhere bigint NOT NULL, PRIMARY KEY (origin, session_id))",
 )
 
 ROUTES = (f"CREATE TABLE @.routes (key {_TEXT} PRIMARY KEY, fields {_TEXT} NOT NULL)",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from hermes_tui.cli.common.output import Printer, complain
 
 if TYPE_CHECKING:
     from hermes_store.config.settings import Config
+    from hermes_store.engines.base import Synchronous
     from hermes_store.store import Store
 
 
@@ -46,8 +48,6 @@ class Context:
     @contextmanager
     def store(self, *, read_only: bool = True, create: bool = False) -> Iterator[Store]:
         """Open the database for a block, with the durability that config.yaml sets."""
-        from hermes_store.store import Store
-
         if self.address is None and not create and not self.database.exists():
             if self.named:
                 # Whoever names a file means one that exists: this is no empty history.
@@ -56,11 +56,22 @@ class Context:
 
         # Reading does not need config.yaml, and must work with a broken one.
         durability = "FULL" if read_only else self.config().sessions.durability
-        with Store(self.address or self.database, read_only, synchronous=durability) as store:
+        with self._opened(read_only, durability) as store:
             odd = store.unknown_layout() if read_only else None
             if odd is not None:
                 complain(odd)
             yield store
+
+    def _opened(self, read_only: bool, durability: Synchronous) -> Store:
+        from hermes_store.store import Store
+
+        try:
+            return Store(self.address or self.database, read_only, synchronous=durability)
+        except DatabaseMissing as error:
+            if self.address is None:
+                raise
+            # Whoever names a server means one that has sessions: this is no empty history.
+            raise StoreError(str(error)) from None
 
     def config(self) -> Config:
         """Load config.yaml from the home folder."""
@@ -100,6 +111,9 @@ def from_options(options: argparse.Namespace) -> Context:
     named: str | None = getattr(options, "db", None)
     if named is not None and (home is not None or profile is not None):
         raise InvalidInput("--db already names the database; leave out --home and --profile.")
+    for option, folder in (("--home", home), ("--profile", profile)):
+        if folder is not None and re.match("[a-z]+:/", str(folder)):
+            raise InvalidInput(f"{option} names a folder. The address of a server goes to --db.")
     address = named if is_address(named) else None
     if named is not None and address is None:
         database = paths.expanded(Path(named))

@@ -103,10 +103,53 @@ def test_what_was_taken_back_goes_and_what_was_deleted_stays(file: SessionDB, hu
     assert "b" in said(hub)
 
 
-def test_a_host_is_not_another_one_that_begins_alike(file: SessionDB, hub: Store) -> None:
+def test_what_came_from_the_server_is_not_sent_back(
+    file: SessionDB, hub: Store, tmp_path: Path
+) -> None:
+    add_chain(file, "abc")
+    add(file, "d", "hello", title="Greetings")
+    push(file, hub, "ada")
+    with SessionDB(tmp_path / "other.db") as other:
+        add(other, "d", "another one of this id")
+        add(other, "own", "of this machine")
+        push(other, hub, "bob")
+        everyone = sorted(said(hub))
+        ids = [row[0] for row in _ids(hub)]
+        other.store.transfer.pull(hub.database, ids)
+        again = other.store.transfer.push(hub.database, host="bob")
+        assert (again.added, again.changed, again.messages) == (0, 0, 0)
+        assert sorted(said(hub)) == everyone and len(_ids(hub)) == len(ids)
+        assert other.store.transfer.pull(hub.database, ids).added == 0
+        # Whoever goes on with one has a conversation of its own.
+        other.append_message("c", "user", "further here")
+        assert other.store.transfer.push(hub.database, host="bob").added == 1
+        assert [each.content for each in hub.messages.of("c@bob")][-1] == "further here"
+        assert "further here" not in [each.content for each in hub.messages.of("c")]
+
+
+def test_another_name_of_the_same_machine_sends_nothing_twice(file: SessionDB, hub: Store) -> None:
+    add(file, "a", "hello")
+    add(file, "b", "there")
+    push(file, hub, "server")
+    report = push(file, hub, "vm")
+    assert (report.added, report.elsewhere) == (0, 2)
+    assert push(file, hub, "vm") == PushReport(0, 0, 0, 0)
+    assert len(_ids(hub)) == 2
+
+
+def _ids(hub: Store) -> list[Any]:
+    with hub.snapshot() as tx:
+        return list(tx.rows("SELECT id FROM sessions ORDER BY id"))
+
+
+def test_a_host_is_not_another_one_that_begins_alike(
+    file: SessionDB, hub: Store, tmp_path: Path
+) -> None:
     add(file, "a", "hello")
     push(file, hub, "k")
-    push(file, hub, "k2")
+    with SessionDB(tmp_path / "other.db") as other:
+        add(other, "a", "hello from elsewhere")
+        push(other, hub, "k2")
     assert [hit.session_id for hit in hub.search.run("host:k").hits] == ["a"]
     assert [hit.session_id for hit in hub.search.run("host:2").hits] == ["a@k2"]
 

@@ -123,12 +123,12 @@ def test_no_server_is_a_sentence() -> None:
 
 def test_no_such_database_is_a_sentence() -> None:
     base = postgres.server()
-    with pytest.raises(DatabaseMissing, match="createdb"):
+    with pytest.raises(NotADatabase, match="createdb"):
         Store(base.replace("/postgres?", "/there_is_none?"))
 
 
 def test_reading_an_empty_schema_creates_nothing(address: str) -> None:
-    with pytest.raises(DatabaseMissing, match="Open it once for writing"):
+    with pytest.raises(DatabaseMissing, match="no sessions in the schema"):
         Store(address, read_only=True)
     base, _, schema = address.rpartition("schema=")
     with psycopg.connect(base.rstrip("?&")) as con:
