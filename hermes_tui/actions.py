@@ -138,7 +138,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("sort", "o", "screen.sort", "sort",
            "Sort by the next value; results by date or relevance.", _L, 10),
     Action("group", "O", "group", "group",
-           "Group by date, source, model or workspace, or not at all.", _L),
+           "Group by date, source, model, workspace or host, or not at all.", _L),
     Action("hidden", "h", "screen.hidden_kinds", "hidden",
            "Choose which hidden conversations to show.", _L, 12),
     Action("all-hidden", "H", "all_hidden", "all hidden",

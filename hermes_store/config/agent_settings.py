@@ -54,7 +54,7 @@ def database_url(home: Path) -> str | None:
 
     A file that cannot be read says nothing: reading sessions must work with a broken one.
     """
-    if _SIGN.encode() not in _content(home).lower():
+    if b"database" not in _content(home):
         return None
     url = _at(_document(home), ("database", "url"))
     return url if isinstance(url, str) and url else None

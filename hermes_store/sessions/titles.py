@@ -11,7 +11,13 @@ import re
 from typing import Literal
 
 from hermes_store.engines.base import NotUnique, Transaction
-from hermes_store.errors import SessionNotFound, TitleError, TitleTaken, TitleTooLong
+from hermes_store.errors import (
+    AmbiguousSession,
+    SessionNotFound,
+    TitleError,
+    TitleTaken,
+    TitleTooLong,
+)
 from hermes_store.records.safe_text import one_line, storable
 from hermes_store.records.session import FormerTitle, Renamed, Session
 from hermes_store.sessions import lineage, session_rows
@@ -74,7 +80,8 @@ def assign(tx: Transaction, session_id: str, title: str | None, *, by: NamedBy =
         if holder is not None:
             raise TitleTaken(clean, holder)
         # What it continues is not listed: nobody could rename that first.
-        tx.run("UPDATE sessions SET title = NULL WHERE title = ? AND id <> ?", (clean, session_id))
+        for each in _rivals(tx, session_id, clean):
+            tx.run("UPDATE sessions SET title = NULL WHERE id = ?", (each,))
     named_by = f", {_NAMED_BY} = ?" if tx.caps.has_session(_NAMED_BY) else ""
     values = (clean, clean and by) if named_by else (clean,)
     try:
@@ -85,7 +92,7 @@ def assign(tx: Transaction, session_id: str, title: str | None, *, by: NamedBy =
         return changed > 0
     except NotUnique:
         # Another program's trigger may forbid the change, too; then its reason is the message.
-        holder = None if clean is None else holder_of(tx, clean)
+        holder = None if clean is None else next(iter(_rivals(tx, session_id, clean)), None)
         if clean is None or holder is None:
             raise
         raise TitleTaken(clean, holder) from None
@@ -94,9 +101,8 @@ def assign(tx: Transaction, session_id: str, title: str | None, *, by: NamedBy =
 def rename(tx: Transaction, session_id: str, title: str | None) -> Renamed:
     """Set or, with None, remove a title; return what it takes to undo that."""
     clean = sanitize(title)
-    holder = None if clean is None else holder_of(tx, clean)
-    touched = [session_id, *([holder] if holder not in (None, session_id) else [])]
-    before = tuple(_former(tx, str(each)) for each in touched)
+    touched = [session_id, *([] if clean is None else _rivals(tx, session_id, clean))]
+    before = tuple(_former(tx, each) for each in touched)
     if not assign(tx, session_id, title):
         raise SessionNotFound(session_id)
     return Renamed(session_id, session_rows.get(tx, session_id).title, before)
@@ -110,9 +116,9 @@ def take_back(tx: Transaction, renamed: Renamed) -> None:
     sets = f"title = ?, {_NAMED_BY} = ?" if tx.caps.has_session(_NAMED_BY) else "title = ?"
     tx.run("UPDATE sessions SET title = NULL WHERE id = ?", (renamed.session_id,))
     for former in reversed(renamed.before):
-        holder = None if former.title is None else holder_of(tx, former.title)
-        if former.title is not None and holder not in (None, former.session_id):
-            raise TitleTaken(former.title, str(holder))
+        rivals = [] if former.title is None else _rivals(tx, former.session_id, former.title)
+        if former.title is not None and rivals:
+            raise TitleTaken(former.title, rivals[0])
         values = (former.title, former.named_by) if "," in sets else (former.title,)
         tx.run(f"UPDATE sessions SET {sets} WHERE id = ?", (*values, former.session_id))
 
@@ -130,16 +136,30 @@ def other_holder(tx: Transaction, session_id: str, title: str) -> str | None:
 
     A session may take over the title of one that it continues.
     """
-    holder = holder_of(tx, title)
-    if holder in (None, session_id) or holder in lineage.continued(tx, session_id):
-        return None
-    return holder
+    rivals = _rivals(tx, session_id, title)
+    given = lineage.continued(tx, session_id) if rivals else ()
+    return next((each for each in rivals if each not in given), None)
+
+
+def _rivals(tx: Transaction, session_id: str, title: str) -> list[str]:
+    """Return the other sessions with exactly this title; each machine's are its own affair."""
+    own = " AND origin = (SELECT origin FROM sessions WHERE id = ?2)"
+    rows = tx.rows(
+        "SELECT id FROM sessions WHERE title = ?1 AND id <> ?2"
+        + (own if tx.caps.has_session("host") else ""),
+        (title, session_id),
+    )
+    return [found for (found,) in rows]
+
+
+def holders_of(tx: Transaction, title: str) -> list[str]:
+    """Return the sessions with exactly this title; on a server, each machine may have one."""
+    return [found for (found,) in tx.rows("SELECT id FROM sessions WHERE title = ?", (title,))]
 
 
 def holder_of(tx: Transaction, title: str) -> str | None:
     """Return the id of the session with exactly this title, or None."""
-    found: str | None = tx.value("SELECT id FROM sessions WHERE title = ?", (title,))
-    return found
+    return next(iter(holders_of(tx, title)), None)
 
 
 def find(tx: Transaction, title: str) -> Session | None:
@@ -172,11 +192,15 @@ def _continuations(tx: Transaction, base: str) -> list[tuple[str, str, int]]:
 
 
 def resolve(tx: Transaction, title: str) -> str | None:
-    """Return the session that the user means by a title: its newest continuation, or itself."""
+    """Return the session that the user means by a title: its newest continuation, or itself.
+
+    AmbiguousSession if sessions of several machines have it.
+    """
+    holders = holders_of(tx, title)
+    if len(holders) > 1:
+        raise AmbiguousSession(title, tuple(sorted(holders)))
     continuations = _continuations(tx, title)
-    if continuations:
-        return continuations[0][0]
-    return holder_of(tx, title)
+    return continuations[0][0] if continuations else next(iter(holders), None)
 
 
 def next_in_lineage(tx: Transaction, title: str) -> str:

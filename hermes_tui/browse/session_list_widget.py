@@ -154,7 +154,8 @@ class SessionList(VirtualList):
     def _remember(self, read: Iterable[ListRow]) -> None:
         for row in read:
             self._rows[row.id] = row
-            self._any_place = self._any_place or row.place.workspace is not None
+            has_place = row.place.workspace is not None or row.host is not None
+            self._any_place = self._any_place or has_place
 
     def forget_rows(self) -> None:
         """Request the visible rows again; the old ones stay until the new ones arrive."""

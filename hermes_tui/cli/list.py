@@ -280,6 +280,8 @@ def _print(options: argparse.Namespace, context: Context, page: Page, *, numbere
         (Column("Title", 200), [row.title or first_words(row.preview) or "—" for row in rows])
     )
     roomy, wide = width() >= NARROW, width() >= WIDE
+    if roomy and any(row.host is not None for row in rows):
+        columns.append((Column("Host", 12), [plain(row.host or "—") for row in rows]))
     if wide and any(row.place.workspace is not None for row in rows):
         columns.append((Column("Workspace", 18), [_workspace(row) for row in rows]))
     if roomy:

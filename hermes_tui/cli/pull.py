@@ -38,7 +38,8 @@ def run(options: argparse.Namespace, context: Context) -> int:
     chosen = (bool(options.session), bool(options.query), options.all)
     if sum(chosen) != 1:
         raise InvalidInput("Name sessions, or use --query or --all, and only one of these.")
-    with Store(address, read_only=True) as hub, Store(local_file(context)) as file:
+    path = local_file(context)
+    with Store(address, read_only=True) as hub, Store(path) as file:
         ids = _chosen(hub, options)
         with ProgressLine() as line:
             report = file.transfer.pull(
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace, context: Context) -> int:
     rest = f" {there:,} {'was' if there == 1 else 'were'} there already." if there else ""
     context.printer.say(
         f"Added {plural(report.added, 'session')} with {plural(report.messages, 'message')} of "
-        f"{plain(shown(address))} to {plain(str(local_file(context)))}.{rest}"
+        f"{plain(shown(address))} to {plain(str(path))}.{rest}"
     )
     return 0
 

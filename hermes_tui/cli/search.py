@@ -290,6 +290,7 @@ def _print_head(context: Context, group: _Group, result: SearchResult, profile: 
     row = group.row
     lead = f"{profile}: " if profile else ""
     label = fit(plain(source_names(row.source).label), 16, pad=False)
+    label += f"  {plain(row.host)}" if row.host else ""
     source = f"  {label}" if width() >= NARROW else ""
     room = max(12, width() - cell_width(f"{lead}  {row.tip_id}{source}"))
     title = plain(row.title or first_words(row.preview) or "—")

@@ -71,7 +71,9 @@ def fit_title(title: str, width: int) -> str:
 def short_path(path: Path | str) -> str:
     """Return a path with the home folder as ~, or the address of a server without details."""
     if isinstance(path, str):
-        return shown(path).partition("?")[0]
+        address, _, parameters = shown(path).partition("?")
+        schema = re.search(r"(?:^|&)schema=([^&]*)", parameters)
+        return f"{address} · {schema[1]}" if schema else address
     try:
         return f"~/{path.expanduser().relative_to(Path.home())}"
     except (ValueError, RuntimeError):  # elsewhere, or no home folder is known

@@ -127,3 +127,60 @@ def test_indexing_and_rights(home: Path, address: str) -> None:
     assert (indexed.code, indexed.out.strip()) == (0, "All messages are indexed.")
     granted = hermes(home, "sessions", "postgres", "grant", "ann", "--write", "--db", address)
     assert 'TO "ann";' in granted.out and "INSERT" in granted.out
+
+
+@pytest.fixture
+def two_hosts(address: str, tmp_path: Path) -> str:
+    """The address of a server that has the same title from two machines."""
+    with Store(address) as hub:
+        for host in ("ada", "bob"):
+            with SessionDB(tmp_path / f"{host}.db") as db:
+                add(db, f"from-{host}", f"said on {host}", title="Same title")
+                db.store.transfer.push(hub.database, host=host)
+    return address
+
+
+def test_conversations_of_two_machines_are_told_apart(home: Path, two_hosts: str) -> None:
+    wide = {"COLUMNS": "140"}
+    listed = hermes(home, "sessions", "list", "--db", two_hosts, more=wide).out
+    assert "Host" in listed and "ada" in listed and "bob" in listed
+    assert "ada" in hermes(home, "sessions", "search", "said", "--db", two_hosts, more=wide).out
+    unsure = hermes(home, "sessions", "show", "Same title", "--db", two_hosts)
+    assert unsure.code == 1 and "matches several sessions: from-ada, from-bob" in unsure.err
+
+
+def test_renaming_to_its_own_title_leaves_that_of_another_machine(two_hosts: str) -> None:
+    with Store(two_hosts) as store:
+        assert store.sessions.advise_title("from-ada", "Same title").problem is None
+        assert store.sessions.rename("from-ada", "Same title") == "Same title"
+        store.sessions.undo_rename(store.sessions.change_title("from-ada", "Other"))
+        assert store.sessions.get("from-bob").title == "Same title"
+        assert store.sessions.get("from-ada").title == "Same title"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "said"),
+    [
+        (("list", "--db", "postgresq://me:scret@h/x"), {}, "not a valid address"),
+        (("list", "--home", "postgresql://h/x"), {}, "goes to --db"),
+        (("list",), {"HERMES_DATABASE_URL": "/tmp/x.db"}, "HERMES_DATABASE_URL is not the address"),
+        (("pull", "--db", "postgresql://h/x", "--from", "postgresql://h/x", "--all"), {}, "--from"),
+        (("push", "--to", "postgresql://h/x", "--host", " "), {}, "--host needs a name"),
+        (("list", "--db", "postgresql://h:abc/x"), {}, "not a valid address"),
+    ],
+)
+def test_what_is_no_address_is_refused(
+    home: Path, arguments: tuple[str, ...], environment: dict[str, str], said: str
+) -> None:
+    done = hermes(home, "sessions", *arguments, more=environment)
+    assert done.code != 0 and said in done.err and "scret" not in done.err
+
+
+def test_a_wrong_name_is_no_empty_history(home: Path, address: str) -> None:
+    for wrong in (f"{address}x", address.replace("/postgres?", "/there_is_none?")):
+        for verb in (("list",), ("search", "x"), ("stats",)):
+            done = hermes(home, "sessions", *verb, "--db", wrong)
+            assert done.code == 1 and "postgres" in done.err and "No conversations" not in done.out
+    home.mkdir(exist_ok=True)
+    (home / "config.yaml").write_text("database:\n  url: /tmp/x.db\n")
+    assert "database.url in" in hermes(home, "sessions", "list").err

@@ -19,6 +19,7 @@ SCHEMA = "hermes"
 ROW_LIMIT = 1_000_000
 """The most rows that a reader may ask for in one statement."""
 _OWN = ("schema", "row_limit")
+_WRONG_PORT = re.compile(r":[0-9]*[^0-9,:\]][^]]*$")
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,58}")
 
 
@@ -79,4 +80,6 @@ def _divided(rest: str, name: str) -> tuple[str, list[str]]:
             f"{name} is not a valid address: in a user or a password, an @ is written %40, "
             "and a slash %2F."
         )
+    if _WRONG_PORT.search(host.partition("/")[0]):
+        raise InvalidInput(f"{name} is not a valid address: a port is a number.")
     return f"{credentials}{at}{host}", [each for each in parameters.split("&") if each]
