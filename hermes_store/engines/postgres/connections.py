@@ -19,13 +19,14 @@ from hermes_store.engines.postgres.address import Address
 from hermes_store.engines.postgres.error_translation import is_lost, translate
 from hermes_store.engines.postgres.text_coding import ESCAPE, decoded
 from hermes_store.engines.sqlite.schema_reader import quote
-from hermes_store.errors import InvalidInput, StoreError
+from hermes_store.errors import InvalidInput, ServerUnreachable, StoreError
 
 MOST_CONNECTIONS = 12
 CONNECT_SECONDS = 10
 STATEMENT_SECONDS = 60
 LOCK_SECONDS = 30
 RECONNECT_SECONDS = 2.0
+POOL_SECONDS = 0.5
 PATIENCE = 15.0
 """Seconds for which a server may be away, as during a restart, before that is an error."""
 
@@ -146,16 +147,11 @@ class Connections:
             raise StoreError(f"The store on {self._address.name} is closed.")
         end = time.monotonic() + patience
         pause = 0.02
-        late = False
         while True:
             try:
-                con = self._pool.getconn(timeout=max(0.1, end - time.monotonic()))
+                con = self._pool.getconn(timeout=POOL_SECONDS)
             except PoolTimeout as error:
-                self._connect().close()  # the pool does not say why there was none in time
-                if late:
-                    raise translate(error, self._address.name) from error
-                # The server is back; the pool notices a little later.
-                late, end = True, time.monotonic() + CONNECT_SECONDS
+                self._why_not(error, end)
                 continue
             try:
                 begin(con)
@@ -169,6 +165,22 @@ class Connections:
                 raise
             time.sleep(random.uniform(0, pause))
             pause = min(2 * pause, 0.5)
+
+    def _why_not(self, error: PoolTimeout, end: float) -> None:
+        """Ask the server itself why there was no connection; raise if it is of no use to wait.
+
+        The pool does not say why, and notices only a while later that a server is back.
+        """
+        try:
+            self._connect().close()
+        except ServerUnreachable:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(random.uniform(0, 0.5))
+        else:
+            # There is a server: all connections are in use, or the pool is about to have one.
+            if time.monotonic() >= end + CONNECT_SECONDS:
+                raise translate(error, self._address.name) from error
 
     def give_back(self, con: Connection) -> None:
         """Return a connection to the pool, which throws away a broken one."""
