@@ -11,7 +11,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -48,6 +48,40 @@ def started(folder: Path) -> Any:
                 if not left:
                     raise
                 time.sleep(1)
+
+
+class Server:
+    """A server of its own, which can be stopped and started."""
+
+    def __init__(self, folder: Path) -> None:
+        self._server = started(folder)
+        self.address = self._server.get_uri()
+
+    def crash(self) -> None:
+        """End the server at once, without letting it finish anything."""
+        subprocess.run(
+            [
+                self._server.bin_path / "pg_ctl",
+                "-D",
+                self._server.pgdata,
+                "-m",
+                "immediate",
+                "stop",
+            ],
+            user=self._server.system_user,
+            check=True,
+            capture_output=True,
+        )
+
+    def start(self) -> None:
+        """Start it again; it recovers from its log."""
+        with quietly():
+            self._server.ensure_postgres_running()
+
+    def remove(self) -> None:
+        """Stop it and delete its files."""
+        with suppress(OSError, subprocess.SubprocessError):
+            self._server.cleanup()
 
 
 @cache

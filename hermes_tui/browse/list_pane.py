@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.getters import query_one
 from textual.message import Message
 
-from hermes_store.errors import DatabaseMissing, StoreError
+from hermes_store.errors import DatabaseMissing, ServerUnreachable, StoreError
 from hermes_store.records.listing import Entry, Grouping, Hidden, ListRow, Sort
 from hermes_store.records.safe_text import clean
 from hermes_store.store import Store
@@ -203,9 +203,13 @@ class ListPane(Vertical):
             return
         self._reading = False
         self.missing = event.error
-        if isinstance(event.error, DatabaseMissing):
-            # The watch does not notice a file that is gone and back between two polls.
+        if isinstance(event.error, DatabaseMissing | ServerUnreachable):
+            # The watch does not notice what is gone and back between two polls.
             self.set_timer(RETRY_SECONDS, self.load)
+        if isinstance(event.error, ServerUnreachable) and self._entries:
+            # What is on screen is as good as it was.
+            self.post_message(Notice(str(event.error)))
+            return
         self._entries, self.hidden = [], {}
         self._loaded_at = time.monotonic()
         self._show([])

@@ -42,7 +42,12 @@ Script = Callable[[Pilot[Choice]], Awaitable[None]]
 def make_app(database: Path, *, clock: float | None = NOW, **opening: Any) -> HermesApp:
     """Return the browser of a file; without a clock it uses the real one."""
     tick = time.time if clock is None else lambda: clock
-    access = Access(database, Config(), read_only=bool(opening.get("read_only")))
+    access = Access(
+        database,
+        Config(),
+        read_only=bool(opening.get("read_only")),
+        address=opening.get("address"),
+    )
     app = HermesApp(access, Opening(database=database, clock=tick, **opening))
     app.animation_level = "none"
     return app

@@ -27,8 +27,11 @@ STATEMENT_SECONDS = 60
 LOCK_SECONDS = 30
 RECONNECT_SECONDS = 2.0
 POOL_SECONDS = 0.5
-PATIENCE = 15.0
-"""Seconds for which a server may be away, as during a restart, before that is an error."""
+PATIENCE, READERS_PATIENCE = 15.0, 5.0
+"""Seconds for which a server may be away, as during a restart, before that is an error.
+
+Somebody waits for what is read, and can ask again.
+"""
 
 # What it warns of is told by an exception, or mends itself; on a screen, it would be a mess.
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
@@ -136,7 +139,7 @@ class Connections:
             open=True,
         )
 
-    def take(self, begin: Callable[[Connection], Any], patience: float = PATIENCE) -> Connection:
+    def take(self, begin: Callable[[Connection], Any]) -> Connection:
         """Return a connection on which something could begin.
 
         A connection that was lost since it was used last is replaced; while the server is away,
@@ -145,7 +148,7 @@ class Connections:
         assert self._pool is not None
         if self._pool.closed:
             raise StoreError(f"The store on {self._address.name} is closed.")
-        end = time.monotonic() + patience
+        end = time.monotonic() + (READERS_PATIENCE if self._read_only else PATIENCE)
         pause = 0.02
         while True:
             try:

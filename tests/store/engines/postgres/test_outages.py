@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,44 +19,10 @@ STOPS = 4
 """How often the server ends at once, as if its machine had lost power."""
 
 
-class Server:
-    """A server of its own, which can be stopped and started."""
-
-    def __init__(self, folder: Path) -> None:
-        self._server = postgres.started(folder)
-        self.address = self._server.get_uri()
-
-    def crash(self) -> None:
-        """End the server at once, without letting it finish anything."""
-        subprocess.run(
-            [
-                self._server.bin_path / "pg_ctl",
-                "-D",
-                self._server.pgdata,
-                "-m",
-                "immediate",
-                "stop",
-            ],
-            user=self._server.system_user,
-            check=True,
-            capture_output=True,
-        )
-
-    def start(self) -> None:
-        """Start it again; it recovers from its log."""
-        with postgres.quietly():
-            self._server.ensure_postgres_running()
-
-    def remove(self) -> None:
-        """Stop it and delete its files."""
-        with suppress(OSError, subprocess.SubprocessError):
-            self._server.cleanup()
-
-
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server() -> Iterator[postgres.Server]:
     """A running server, which nobody else uses."""
-    made = Server(Path(tempfile.mkdtemp(prefix="hermes-outage-")))
+    made = postgres.Server(Path(tempfile.mkdtemp(prefix="hermes-outage-")))
     try:
         yield made
     finally:
@@ -111,7 +75,7 @@ class Told:
                 assert self.tags[name] in db.store.marks.of([name])[name].tags
 
 
-def test_nothing_acknowledged_is_lost_when_the_server_ends_at_once(server: Server) -> None:
+def test_nothing_acknowledged_is_lost_when_the_server_ends_at_once(server: postgres.Server) -> None:
     told = Told()
     over = threading.Event()
     done = 0
@@ -147,7 +111,7 @@ def test_nothing_acknowledged_is_lost_when_the_server_ends_at_once(server: Serve
         assert len(told.tags) + len(told.titles) + len(told.deleted) > 15
 
 
-def test_another_host_of_the_address_is_asked(server: Server) -> None:
+def test_another_host_of_the_address_is_asked(server: postgres.Server) -> None:
     folder = server.address.rpartition("host=")[2]
     both = server.address.replace(f"host={folder}", f"host=/there/is/none,{folder}")
     with SessionDB(f"{both}&target_session_attrs=read-write") as db:
@@ -157,7 +121,7 @@ def test_another_host_of_the_address_is_asked(server: Server) -> None:
         assert db.append_message("a", "user", "there again")
 
 
-def test_a_reader_finds_the_server_again(server: Server) -> None:
+def test_a_reader_finds_the_server_again(server: postgres.Server) -> None:
     with SessionDB(server.address) as db:
         db.create_session("a", "cli")
         db.append_message("a", "user", "hello")
@@ -168,12 +132,9 @@ def test_a_reader_finds_the_server_again(server: Server) -> None:
 
 
 def test_a_server_that_stays_away_is_a_sentence(
-    server: Server, monkeypatch: pytest.MonkeyPatch
+    server: postgres.Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hermes_store.engines.postgres.connections.PATIENCE", 0.2)
-    monkeypatch.setattr(
-        "hermes_store.engines.postgres.connections.Connections.take.__defaults__", (0.2,)
-    )
     with SessionDB(server.address) as db:
         db.create_session("a", "cli")
         server.crash()
