@@ -66,9 +66,9 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.engines.postgres",
         "PostgreSQL: addresses, connections, schema, migrations, the index of words, locks",
-        """address dialect text_coding locks schema activity_triggers error_translation connections
-        migrations transaction lexemes indexing database word_index sidecar watch
-        roles""",
+        """address dialect text_coding locks schema activity_triggers appending error_translation
+        connections receipts migrations transaction lexemes indexing database word_index sidecar
+        watch roles""",
     ),
     _row(
         "hermes_store.engines",
@@ -79,7 +79,7 @@ HOUSE: tuple[Row, ...] = (
         "hermes_store.sessions",
         "sessions, messages, titles, lineage, compression, branches",
         """key_values session_files system_prompts session_rows model_usage lineage late_messages
-        message_order messages titles workspaces in_use start_child_session compression
+        message_order new_message messages titles workspaces in_use start_child_session compression
         branches undo api""",
     ),
     _row(
@@ -92,7 +92,7 @@ HOUSE: tuple[Row, ...] = (
     _row(
         "hermes_store.search.on_postgres",
         "search on PostgreSQL: look-ups, tests on text, relevance",
-        "text_tests lookups relevance vocabulary by_time matcher",
+        "text_tests lookups relevance vocabulary by_id by_time matcher",
     ),
     _row(
         "hermes_store.search",
@@ -126,7 +126,7 @@ HOUSE: tuple[Row, ...] = (
         "export and import, one module for each format",
         """secret_forms personal_data redact readable_export export_jsonl export_markdown
         export_html output_file export parse_import write_imported_session import_file
-        stored_forms push pull api""",
+        stored_forms same_session push pull api""",
     ),
     _row(
         "hermes_store.gateway",

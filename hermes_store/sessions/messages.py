@@ -7,57 +7,24 @@ import re
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from enum import Enum
-from math import isfinite
 from typing import Any
 
 from hermes_store.engines import message_states
 from hermes_store.engines.base import (
-    Capabilities,
     Database,
-    NewMessage,
     NoSuchRow,
-    Statement,
     Transaction,
     add_message,
     insertion,
 )
 from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS
 from hermes_store.engines.sqlite.schema_reader import quote
-from hermes_store.errors import InvalidInput, SessionNotFound
+from hermes_store.errors import SessionNotFound
 from hermes_store.records import message_content as contents
 from hermes_store.records import stored_values, tool_calls
 from hermes_store.records.message import Message, State
-from hermes_store.sessions import late_messages, lineage, message_order
-
-SAID = (
-    "role",
-    "content",
-    "tool_call_id",
-    "tool_calls",
-    "tool_name",
-    "timestamp",
-    "token_count",
-    "finish_reason",
-    "reasoning",
-    "reasoning_content",
-    "reasoning_details",
-    "codex_reasoning_items",
-    "codex_message_items",
-)
-"""The columns of a message, except its id and its session."""
-LATER = (
-    "active",
-    "compacted",
-    "platform_message_id",
-    "observed",
-    "effect_disposition",
-    "api_content",
-    "display_kind",
-    "display_metadata",
-    "hook_trace",
-)
-"""Columns that newer databases have; they are written where they exist."""
-_JSON_COLUMNS = ("reasoning_details", "codex_reasoning_items", "codex_message_items")
+from hermes_store.sessions import late_messages, lineage, message_order, new_message
+from hermes_store.sessions.new_message import JSON_COLUMNS, LATER, SAID
 
 _FIELDS = (
     "id",
@@ -91,40 +58,11 @@ _RECALLED = (
 )
 
 
-def _row(
-    caps: Capabilities, session_id: str, message: Mapping[str, Any], moment: float
-) -> dict[str, Any]:
-    """Return the columns of a message."""
-    row = {"session_id": session_id} | {name: message.get(name) for name in SAID}
-    row |= {
-        "role": message.get("role", "unknown"),
-        "content": contents.encode(message.get("content")),
-        "timestamp": moment,
-    }
-    for name in ("tool_calls", *_JSON_COLUMNS):
-        if message.get(name) is not None:
-            row[name] = contents.encode_json(message[name])
-    return row | _for_newer(caps, message)
-
-
 def _insert(tx: Transaction, session_id: str, message: Mapping[str, Any], moment: float) -> int:
     try:
-        return _insert_columns(tx, _row(tx.caps, session_id, message, moment))
+        return _insert_columns(tx, new_message.columns(tx.caps, session_id, message, moment))
     except NoSuchRow:
         raise SessionNotFound(session_id) from None
-
-
-def _for_newer(caps: Capabilities, message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a message has for the columns of newer databases."""
-    given = {name: message.get(name) for name in LATER if name not in ("active", "compacted")}
-    # Some platforms call their own id of a message by this name.
-    given["platform_message_id"] = given["platform_message_id"] or message.get("message_id")
-    if given["observed"] is not None:
-        given["observed"] = int(bool(given["observed"]))
-    for name in ("display_metadata", "hook_trace"):
-        if isinstance(given[name], dict | list):
-            given[name] = contents.encode_json(given[name])
-    return {n: v for n, v in given.items() if v is not None and caps.has_message(n)}
 
 
 def insert_row(
@@ -154,8 +92,8 @@ def append(
     A session that Hermes Agent is compressing takes messages, too: whoever holds its lock may be
     dead, and compressing keeps what was added in the meantime.
     """
-    moment = _moment(timestamp)
-    message_id = add_message(tx, _new(tx.caps, session_id, message, moment))
+    moment = new_message.moment_of(timestamp)
+    message_id = add_message(tx, new_message.made(tx.caps, session_id, message, moment))
     if is_late(timestamp):
         late_messages.note_newest(tx, session_id, message_id, moment)
     return message_id
@@ -167,43 +105,13 @@ def append_alone(
     """Add a message to the end of a session, in a transaction of its own; return its id."""
     if is_late(timestamp):
         return database.change(lambda tx: append(tx, session_id, message, timestamp))
-    moment = _moment(timestamp)
-    return database.append(lambda caps: _new(caps, session_id, message, moment))
-
-
-def _new(
-    caps: Capabilities, session_id: str, message: Mapping[str, Any], moment: float
-) -> NewMessage:
-    return NewMessage(
-        _row(caps, session_id, message, moment), _counting(caps, session_id, message, moment)
-    )
+    moment = new_message.moment_of(timestamp)
+    return database.append(lambda caps: new_message.made(caps, session_id, message, moment))
 
 
 def is_late(timestamp: float | None) -> bool:
     """Tell whether a message of this time does not belong at the end of all messages."""
     return timestamp is not None and timestamp < time.time() - late_messages.TOLERANCE
-
-
-def _moment(timestamp: float | None) -> float:
-    moment = time.time() if timestamp is None else timestamp
-    if not isfinite(moment):
-        raise InvalidInput(f"{moment} is not a valid timestamp for a message.")
-    return moment
-
-
-def _counting(
-    caps: Capabilities, session_id: str, message: Mapping[str, Any], moment: float
-) -> Statement:
-    """Return the change of the session that goes with a message."""
-    sql = (
-        "UPDATE sessions SET message_count = COALESCE(message_count, 0) + 1, "
-        "tool_call_count = COALESCE(tool_call_count, 0) + ?1{} WHERE id = ?2"
-    )
-    values = (tool_calls.count(message.get("tool_calls")), session_id)
-    if not caps.has_session("last_activity_at"):
-        return Statement(sql.format(""), values)
-    noting = ", last_activity_at = max(COALESCE(last_activity_at, ?3), ?3)"
-    return Statement(sql.format(noting), (*values, moment))
 
 
 def replace(tx: Transaction, session_id: str, messages: Sequence[Mapping[str, Any]]) -> None:
@@ -361,7 +269,7 @@ def _replayed(message: Mapping[str, Any]) -> dict[str, Any]:
                 replayed[name] = message[name]
         if message.get("reasoning_content") is not None:
             replayed["reasoning_content"] = message["reasoning_content"]
-        for name in _JSON_COLUMNS:
+        for name in JSON_COLUMNS:
             if message.get(name):
                 replayed[name] = contents.decode_json(message[name])
     return replayed

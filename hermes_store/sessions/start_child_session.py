@@ -17,11 +17,17 @@ from hermes_store.errors import InvalidInput, SessionInUse
 from hermes_store.records import message_content, stored_values, tool_calls
 from hermes_store.records.relation_to_parent import MARKERS, Edge
 from hermes_store.records.session import Session
-from hermes_store.sessions import in_use, late_messages, lineage, messages, session_rows
+from hermes_store.sessions import (
+    in_use,
+    late_messages,
+    lineage,
+    new_message,
+    session_rows,
+)
 
 PROMPT = ("system_prompt", "system_prompt_hash")
 _COPIED = (
-    *messages.SAID,
+    *new_message.SAID,
     "effect_disposition",
     "observed",
     "api_content",

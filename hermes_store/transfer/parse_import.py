@@ -19,7 +19,7 @@ from hermes_store.engines.sqlite.schema import (
     Column,
 )
 from hermes_store.records.safe_text import clean, one_line, shorten, storable
-from hermes_store.sessions import messages, session_rows
+from hermes_store.sessions import new_message, session_rows
 
 # Fields of lists and exports that are computed from columns.
 _DERIVED = frozenset({"messages", "last_active", "preview", "_lineage_root_id"})
@@ -37,7 +37,7 @@ LATER_OF_SESSIONS = {
 _SESSIONS = {column.name: column for column in SESSION_COLUMNS} | LATER_OF_SESSIONS
 _MESSAGES = {column.name: column for column in MESSAGE_COLUMNS}
 _FLAGS = ("active", "compacted", "observed")
-LATER = {name: Column(name, "INTEGER" if name in _FLAGS else "TEXT") for name in messages.LATER}
+LATER = {name: Column(name, "INTEGER" if name in _FLAGS else "TEXT") for name in new_message.LATER}
 """Columns of messages that newer databases have, written where they exist."""
 # The key for the tool name in messages sent to chat models, and so in transcripts.
 _SPOKEN_NAME = "name"

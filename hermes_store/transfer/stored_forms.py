@@ -15,7 +15,7 @@ from typing import Any
 from hermes_store.engines.sqlite.schema import MESSAGE_COLUMNS, PLACE_COLUMNS, SESSION_COLUMNS
 from hermes_store.records import stored_values
 from hermes_store.records.safe_text import storable
-from hermes_store.sessions.messages import LATER
+from hermes_store.sessions.new_message import LATER
 
 _KINDS = {
     column.name: column.declaration.split()[0]

@@ -186,10 +186,10 @@ class ListPane(Vertical):
         self.hidden, self.days = loaded.hidden, loaded.days
         if self._head is not None and self._by_activity and self._head_at > loaded.started:
             self._entries = list_loading.begun_with(self._entries, self._head.entries)
-        first, self._loaded_at = self._loaded_at is None, time.monotonic()
-        self._show(loaded.rows)
-        if first:
+        if self._loaded_at is None:
             self.post_message(self.LoadedFirst())
+        self._loaded_at = time.monotonic()
+        self._show(loaded.rows)
         if self._again:
             self._again = False
             self._load_all_in_time()
@@ -198,16 +198,14 @@ class ListPane(Vertical):
         event.stop()
         if event.stale:
             return
-        if event.question not in (self.HeadRead, self.AllRead):
-            self.post_message(Notice(str(event.error)))
-            return
-        self._reading = False
-        self.missing = event.error
-        if isinstance(event.error, DatabaseMissing | ServerUnreachable):
-            # The watch does not notice what is gone and back between two polls.
-            self.set_timer(RETRY_SECONDS, self.load)
-        if isinstance(event.error, ServerUnreachable) and self._entries:
-            # What is on screen is as good as it was.
+        away = isinstance(event.error, ServerUnreachable)
+        reading = event.question in (self.HeadRead, self.AllRead)
+        if reading:
+            self._reading, self.missing = False, event.error
+            if away or isinstance(event.error, DatabaseMissing):
+                # The watch does not notice what is gone and back between two polls.
+                self.set_timer(RETRY_SECONDS, self.load)
+        if not reading or (away and self._entries):  # what is on screen is as good as it was
             self.post_message(Notice(str(event.error)))
             return
         self._entries, self.hidden = [], {}

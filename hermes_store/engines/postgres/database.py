@@ -46,6 +46,7 @@ from hermes_store.engines.postgres.error_translation import (
 )
 from hermes_store.engines.postgres.indexing import BackgroundIndexing, channel_of
 from hermes_store.engines.postgres.locks import Lock, key_of
+from hermes_store.engines.postgres.receipts import Receipts
 from hermes_store.engines.postgres.transaction import PostgresTransaction
 from hermes_store.engines.sqlite.schema import SCHEMA_VERSION
 from hermes_store.engines.sqlite.schema_reader import quote
@@ -73,10 +74,11 @@ class PostgresDatabase:
         self._read_only = read_only
         self._here = threading.local()
         self._caps: Capabilities | None = None
-        self._indexing = BackgroundIndexing(self)
+        self.indexing = BackgroundIndexing(self)
         self.connections = Connections(
             self._address, read_only=read_only, statement_seconds=statement_seconds
         )
+        self._receipts = Receipts(self.connections, self.schema, self.name)
         with translated(self.name), self.connections.alone() as con:
             self._prepare(con)
             self._caps = self._probe(con)
@@ -221,7 +223,7 @@ class PostgresDatabase:
                     f"The connection to {self.name} was lost. {ROLLED_BACK}; try again."
                 ) from error.__cause__
         if lock is Lock.CHANGE:
-            self._indexing.wake()
+            self.indexing.wake()
 
     def _in_progress(self, lock: Lock) -> PostgresTransaction | None:
         found: PostgresTransaction | None = getattr(self._here, lock.name, None)
@@ -269,44 +271,8 @@ class PostgresDatabase:
             if not is_lost(error):
                 raise
             lost = error
-        if self._made_by(key) is None:
+        if self._receipts.of(key) is None:
             raise _Lost from lost
-
-    def _made_by(self, key: UUID) -> tuple[int | None] | None:
-        """Ask for the row of a change; None if it was not committed, and never will be.
-
-        Not pg_xact_status: a server that ended at once gives the numbers of lost transactions to
-        others.
-        """
-        found: list[tuple[int | None] | None] = []
-
-        def ask(con: Connection) -> None:
-            # Whoever still holds the change, such as a process that has not noticed yet, is waited
-            # for: its row cannot be taken before it is committed or gone.
-            taken = con.execute(
-                f"INSERT INTO {quote(self.schema)}.changes(key) VALUES ($1) "
-                "ON CONFLICT DO NOTHING RETURNING key",
-                (key,),
-            ).fetchone()
-            if taken is not None:
-                found.append(None)
-                return
-            row = con.execute(
-                f"SELECT message_id FROM {quote(self.schema)}.changes WHERE key = $1", (key,)
-            ).fetchone()
-            found.append((None,) if row is None else (row[0],))
-
-        try:
-            self.connections.give_back(self.connections.take(ask))
-        except (psycopg.Error, errors.DatabaseError) as error:
-            raise self._uncertain() from error
-        return found[-1]
-
-    def _uncertain(self) -> errors.ChangeUncertain:
-        return errors.ChangeUncertain(
-            f"The connection to {self.name} was lost while a change was being committed. "
-            "It may have been made: check before you repeat it."
-        )
 
     def change(
         self, work: Callable[[PostgresTransaction], Answer], *, alone: bool = True
@@ -352,7 +318,7 @@ class PostgresDatabase:
             lost = error
         finally:
             self.connections.give_back(con)
-        made = self._made_by(key)
+        made = self._receipts.of(key)
         if made is None or made[0] is None:
             raise _Lost from lost
         return made[0]
@@ -373,7 +339,7 @@ class PostgresDatabase:
                     raise
                 time.sleep(random.uniform(0, 0.05 * 2 ** (_TRIES - left)))
             else:
-                self._indexing.wake()
+                self.indexing.wake()
                 return answer
         raise AssertionError("unreachable")
 
@@ -416,7 +382,7 @@ class PostgresDatabase:
 
     def close(self) -> None:
         """Close all connections; closing twice is fine."""
-        self._indexing.close()
+        self.indexing.close()
         self.connections.close()
 
 

@@ -190,6 +190,19 @@ class BackgroundIndexing:
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
+        self._turn = threading.Lock()
+
+    @contextmanager
+    def turn(self, stopped: Callable[[], bool] = lambda: False) -> Iterator[None]:
+        """Wait until this thread does not index, so that the caller can."""
+        while not self._turn.acquire(timeout=0.1):
+            if stopped():
+                yield
+                return
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     def wake(self) -> None:
         """Note that there is something to index."""
@@ -209,7 +222,8 @@ class BackgroundIndexing:
                 return
             self._due.clear()
             try:
-                index_all(self._owner, stopped=self._over.is_set)
+                with self._turn:
+                    index_all(self._owner, stopped=self._over.is_set)
             except (psycopg.Error, StoreError) as error:
                 # Searches are right without it; whoever comes next goes on.
                 log.info("Indexing stopped: %s", type(error).__name__)

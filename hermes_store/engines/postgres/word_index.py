@@ -27,7 +27,7 @@ class WordIndex:
         """Index what is not indexed yet, if nobody else does; return whether nothing is left."""
         if self._database.read_only:
             return False
-        with translated(self._database.name):
+        with translated(self._database.name), self._database.indexing.turn(stopped):
             return index_all(self._database, progress=progress, stopped=stopped)
 
     def learn(self, tx: Any, session_id: str) -> None:
@@ -35,7 +35,7 @@ class WordIndex:
 
     def forget(self) -> bool:
         """List the words again from the index, without those of deleted messages."""
-        with translated(self._database.name):
+        with translated(self._database.name), self._database.indexing.turn():
             return list_again(self._database)
 
     def close(self) -> None:
