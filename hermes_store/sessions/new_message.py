@@ -1,4 +1,4 @@
-"""What is stored of a message that is added: its columns and time, and the change of its session."""
+"""What is stored of a message that is added: its columns, and the change of its session."""
 
 from __future__ import annotations
 

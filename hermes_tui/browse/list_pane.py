@@ -203,8 +203,7 @@ class ListPane(Vertical):
         if reading:
             self._reading, self.missing = False, event.error
             if away or isinstance(event.error, DatabaseMissing):
-                # The watch does not notice what is gone and back between two polls.
-                self.set_timer(RETRY_SECONDS, self.load)
+                self.set_timer(RETRY_SECONDS, self.load)  # gone and back between two polls
         if not reading or (away and self._entries):  # what is on screen is as good as it was
             self.post_message(Notice(str(event.error)))
             return
