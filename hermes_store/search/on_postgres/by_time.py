@@ -12,9 +12,10 @@ from typing import Any
 from hermes_store.engines.base import Transaction
 from hermes_store.engines.postgres.lexemes import BLOCK_BITS, block_of, quoted
 from hermes_store.records.search import Cursor
+from hermes_store.search.on_postgres.by_id import MANY
 
-NEWEST = (2_048, 16_384, 131_072)
-"""How many of the newest messages to look at, one step after the other; then all."""
+NEWEST, MORE = 2_048, 32_768
+"""How many of the newest messages to look at first, and next where there are many; then all."""
 FIRST_PAGE, LARGEST_PAGE = 64, 4_096
 _SESSION = "JOIN sessions s ON s.id = m.session_id"
 
@@ -24,11 +25,12 @@ Row = tuple[Any, ...]
 class ByTime:
     """Looks up messages in order of time."""
 
-    def __init__(self, tx: Transaction, *, oldest_first: bool) -> None:
+    def __init__(self, tx: Transaction, *, newest: int, oldest_first: bool) -> None:
         self._tx = tx
+        self._sizes = () if oldest_first else (NEWEST, MORE) if newest > MANY else (NEWEST,)
+        self._windows: dict[int, tuple[float, str] | None] = {}
         self._direction = "ASC" if oldest_first else "DESC"
         self._beyond = ">" if oldest_first else "<"
-        self._oldest_first = oldest_first
 
     def rows(
         self,
@@ -52,18 +54,27 @@ class ByTime:
 
     def _steps(self) -> Iterator[tuple[float | None, str | None]]:
         """Yield since when to look, and the lexemes of the blocks where that is."""
-        for number in () if self._oldest_first else NEWEST:
-            since = self._tx.value(
-                "SELECT timestamp FROM messages ORDER BY timestamp DESC, id DESC LIMIT 1 OFFSET ?",
-                (number,),
-            )
-            if since is None:
+        for number in self._sizes:
+            if number not in self._windows:
+                self._windows[number] = self._window(number)
+            window = self._windows[number]
+            if window is None:
                 break
-            blocks = self._tx.rows(
-                f"SELECT DISTINCT id >> {BLOCK_BITS} FROM messages WHERE timestamp >= ?", (since,)
-            )
-            yield since, " | ".join(quoted(block_of(each << BLOCK_BITS)) for (each,) in blocks)
+            yield window
         yield None, None
+
+    def _window(self, number: int) -> tuple[float, str] | None:
+        """Return since when the newest messages are, and their blocks; None if there are fewer."""
+        since = self._tx.value(
+            "SELECT timestamp FROM messages ORDER BY timestamp DESC, id DESC LIMIT 1 OFFSET ?",
+            (number,),
+        )
+        if since is None:
+            return None
+        blocks = self._tx.rows(
+            f"SELECT DISTINCT id >> {BLOCK_BITS} FROM messages WHERE timestamp >= ?", (since,)
+        )
+        return since, " | ".join(quoted(block_of(each << BLOCK_BITS)) for (each,) in blocks)
 
     def _page(
         self,

@@ -230,6 +230,11 @@ class PostgresMatcher:
         order = merge(*streams, key=lambda each: (sign * each[0], sign * each[1].message_id))
         yield from (found for _, found in order)
 
+    @cached_property
+    def _in_order_of_time(self) -> ByTime:
+        newest = self._index_state.newest
+        return ByTime(self._tx, newest=newest, oldest_first=self._oldest_first)
+
     def _listed_in_time(self, part: Step, after: Cursor | None) -> Iterator[tuple[float, Found]]:
         ids = self._to_read(part) if part.ids is None else part.ids
         found = {each.message_id: each for each in self._listed(part, ids, 0, MAX_ID)}
@@ -248,7 +253,7 @@ class PostgresMatcher:
         self, part: Step, lookup: Lookup, after: Cursor | None
     ) -> Iterator[tuple[float, Found]]:
         needed = [] if lookup.exact else self._needed(part)
-        rows = ByTime(self._tx, oldest_first=self._oldest_first).rows(
+        rows = self._in_order_of_time.rows(
             lookup.query, self._selected(exact=lookup.exact), self._where(*needed), after
         )
         for moment, *row in rows:
