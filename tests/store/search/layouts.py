@@ -11,6 +11,7 @@ import apsw
 
 from hermes_store import Store
 from hermes_store.engines.sqlite import fulltext, schema, word_list, words_of_index
+from hermes_store.sessions import late_messages
 from tests import postgres
 from tests.store import newer
 from tests.store.search.corpus import fill
@@ -246,6 +247,19 @@ def on_server_not_indexed(path: Path, said: Messages) -> Store:
     address = postgres.fresh_address()
     with postgres.without_indexing(), Store(address) as store, store.database.write() as tx:
         fill(tx, said)
+    return Store(address, read_only=True)
+
+
+def on_server_out_of_order(path: Path, said: Messages) -> Store:
+    """The messages of several machines lie one behind the other, so ids do not follow time."""
+    address = postgres.fresh_address()
+    with Store(address) as store:
+        with store.database.write() as tx:
+            fill(tx, said)
+            tx.run("UPDATE messages SET timestamp = timestamp - MOD(id, 7) * 10000")
+            for (session_id,) in list(tx.rows("SELECT id FROM sessions")):
+                late_messages.note(tx, session_id, 0)
+        assert store.search.prepare()
     return Store(address, read_only=True)
 
 

@@ -20,11 +20,11 @@ from hermes_store.engines.sqlite.word_list import WordList
 from hermes_store.records.message_content import MARKER
 from hermes_store.records.search import Order, Request
 from hermes_store.search import candidates, index_lookups, result_page, walk_messages
-from hermes_store.search.on_postgres import by_id, lookups, matcher
+from hermes_store.search.on_postgres import by_id, by_time, lookups, matcher
 from tests.sqlite_parts import in_sqlite
 from tests.store.search import corpus
 from tests.store.search.corpus import Judge, found
-from tests.store.search.layouts import LAYOUTS, TOOL_CHARACTERS
+from tests.store.search.layouts import LAYOUTS, TOOL_CHARACTERS, on_server_out_of_order
 
 SEED = 11
 MESSAGES = 120
@@ -42,13 +42,17 @@ def short_outputs() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module", params=LAYOUTS)
+LAYOUTS_AND_ORDERS = LAYOUTS | {"on a server, out of order": on_server_out_of_order}
+
+
+@pytest.fixture(scope="module", params=LAYOUTS_AND_ORDERS)
 def case(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Case]:
     """The same messages in one layout after the other, and what a plain scan says of them."""
     path = tmp_path_factory.mktemp("layout") / "state.db"
-    with LAYOUTS[request.param](path, corpus.some_messages(SEED, MESSAGES)) as store:
+    made = LAYOUTS_AND_ORDERS[request.param]
+    with made(path, corpus.some_messages(SEED, MESSAGES)) as store:
         with store.database.read() as tx:
             said = corpus.scan(tx)
         yield store, Judge(said)
@@ -121,7 +125,9 @@ def test_small_limits_change_nothing(
         assert not complaints(store, judge, corpus.some_needles(judge.said, SEED, NEEDLES))
 
 
-@pytest.mark.parametrize("name", ["on a server", "on a server, half indexed"])
+@pytest.mark.parametrize(
+    "name", ["on a server", "on a server, half indexed", "on a server, out of order"]
+)
 def test_small_limits_on_a_server_change_nothing(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,16 +137,25 @@ def test_small_limits_on_a_server_change_nothing(
     sizes = {"NEWEST_BLOCKS": 1, "MORE_BLOCKS": 2, "MANY": 30, "FIRST_PAGE": 2, "LARGEST_PAGE": 3}
     for limit, size in sizes.items():
         monkeypatch.setattr(by_id, limit, size)
+    for limit, size in {"NEWEST": 5, "MORE": 20, "FIRST_PAGE": 2, "LARGEST_PAGE": 3}.items():
+        monkeypatch.setattr(by_time, limit, size)
+    monkeypatch.setattr(by_time, "BLOCK_BITS", 3)
+    monkeypatch.setattr(by_time, "MANY", 30)
     monkeypatch.setattr(matcher, "AT_ONCE", 7)
     monkeypatch.setattr(matcher, "LONGEST_READ", 20)
     monkeypatch.setattr(lookups, "MAX_WORDS", 5)
     monkeypatch.setattr(lexemes, "LONGEST", 6)
     monkeypatch.setattr(lookups, "LONGEST", 6)
     monkeypatch.setattr(lexemes, "MOST_BYTES", 500)
-    with LAYOUTS[name](tmp_path / "state.db", corpus.some_messages(SEED + 2, MESSAGES)) as store:
+    made = LAYOUTS_AND_ORDERS[name]
+    with made(tmp_path / "state.db", corpus.some_messages(SEED + 2, MESSAGES)) as store:
         with store.database.read() as tx:
             judge = Judge(corpus.scan(tx))
         assert not complaints(store, judge, corpus.some_needles(judge.said, SEED, NEEDLES))
+        for needle in corpus.some_needles(judge.said, SEED + 1, 10):
+            hits = store.search.run(Request(f'"{needle}"', limit=1_000)).hits
+            places = [(hit.strength, -hit.timestamp, -hit.message_id) for hit in hits]
+            assert places == sorted(places)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
