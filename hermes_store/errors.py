@@ -57,9 +57,11 @@ class SessionNotFound(NotFound):
 class AmbiguousSession(NotFound):
     """An id prefix matches several sessions."""
 
-    def __init__(self, wanted: str, candidates: tuple[str, ...]) -> None:
+    def __init__(
+        self, wanted: str, candidates: tuple[str, ...], way_out: str = "Type more of the id."
+    ) -> None:
         shown = ", ".join(candidates[:5]) + (", …" if len(candidates) > 5 else "")
-        super().__init__(f"'{wanted}' matches several sessions: {shown}. Type more of the id.")
+        super().__init__(f"'{wanted}' matches several sessions: {shown}. {way_out}")
         self.wanted = wanted
         self.candidates = candidates
 

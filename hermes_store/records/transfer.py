@@ -102,3 +102,7 @@ class PullReport:
     sessions: int
     added: int
     messages: int
+    extended: int = 0
+    """Sessions that the file had the beginning of."""
+    skipped: tuple[str, ...] = ()
+    """Sessions that were not brought, each with the reason."""

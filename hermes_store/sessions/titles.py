@@ -198,7 +198,7 @@ def resolve(tx: Transaction, title: str) -> str | None:
     """
     holders = holders_of(tx, title)
     if len(holders) > 1:
-        raise AmbiguousSession(title, tuple(sorted(holders)))
+        raise AmbiguousSession(title, tuple(sorted(holders)), "Give the id of one.")
     continuations = _continuations(tx, title)
     return continuations[0][0] if continuations else next(iter(holders), None)
 

@@ -20,7 +20,7 @@ Progress = Callable[[int, int], None]
 def pull(
     hub: Database, target: Database, session_ids: Sequence[str], progress: Progress | None = None
 ) -> PullReport:
-    """Add sessions of a server to a file; those that it has already stay as they are.
+    """Add sessions of a server to a file, and what was said there since to those that it has.
 
     They take the way of an export, so a session comes whole or not at all. What is in the file
     afterwards is compared with the server.
@@ -38,24 +38,36 @@ def pull(
         report = import_file.apply(target, path, progress=progress)
     finally:
         path.unlink(missing_ok=True)
-    messages = 0
+    messages, wrong = 0, list[str]()
     for each in report.sessions:
         if each.session_id is not None and each.outcome in (Outcome.ADDED, Outcome.EXTENDED):
-            messages += _compare(hub, target, each.session_id)
-    return PullReport(len(session_ids), report.count(Outcome.ADDED), messages)
+            messages += each.messages
+            if not _is_equal(hub, target, each.session_id):
+                wrong.append(each.session_id)
+    if wrong:
+        raise DatabaseCorrupt(
+            f"What the file has of {', '.join(wrong[:5])} is not what the server has. Delete "
+            "that there and pull it again."
+        )
+    skipped = tuple(
+        f"{each.session_id}: {each.note}"
+        for each in report.sessions
+        if each.outcome is Outcome.SKIPPED
+    )
+    return PullReport(
+        len(session_ids),
+        report.count(Outcome.ADDED),
+        messages,
+        report.count(Outcome.EXTENDED),
+        skipped,
+    )
 
 
-def _compare(hub: Database, target: Database, session_id: str) -> int:
+def _is_equal(hub: Database, target: Database, session_id: str) -> bool:
     with hub.read() as there, target.read() as here:
         shared = [name for name in MESSAGE if here.caps.has_message(name)]
         expected = same_session.sums(there, session_id, shared)
-        found = same_session.sums(here, session_id, shared)
-    if expected != found:
-        raise DatabaseCorrupt(
-            f"What the file has of session {session_id} is not what the server has. Delete it "
-            "there and pull it again."
-        )
-    return len(found)
+        return expected == same_session.sums(here, session_id, shared)
 
 
 def _missing(hub: Database, target: Database, session_ids: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ the file later stays on the server.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,10 @@ from hermes_store.transfer.stored_forms import MESSAGE, SESSION
 
 GROUP_MESSAGES = 2_000
 """About so many messages are sent in one transaction."""
+
+_SAME = ("role", "content", "timestamp", "tool_name", "tool_calls", "tool_call_id")
+_PASSES = 5
+"""How often to look again at what another push of the same file may have sent meanwhile."""
 
 Progress = Callable[[int, int], None]
 
@@ -61,22 +65,43 @@ def push(
 
     With `full`, every message is compared, also in sessions that seem unchanged.
     """
-    with source.read() as tx:
+    done = _Done()
+    for _ in range(_PASSES):
         with hub.read() as server:
-            known = _known(server, origin)
-        changed = _parents_first(list(_changed(tx, known, full=full)))
-        done = _Done()
-        for group in _groups(changed, known):
-            with hub.write() as server:
-                # Another push of the same file may have been quicker.
-                known |= _known(server, origin, [each.session["id"] for each in group])
-                for each in group:
-                    if full or _is_changed(each, known):
-                        _send(tx, server, each, known, host, origin, done)
-            done.sessions += len(group)
-            if progress is not None:
-                progress(done.sessions, len(changed))
+            known = _known(server, origin)  # before the file is read, which may go on meanwhile
+        with source.read() as tx:
+            changed = _parents_first(list(_changed(tx, known, full=full)))
+            overtaken = False
+            for group in _groups(changed, known):
+                with hub.write() as server:
+                    overtaken |= _send_group(tx, server, group, known, host, origin, done)
+                if progress is not None:
+                    progress(min(done.sessions, len(changed)), len(changed))
+        if not overtaken:
+            break
     return PushReport(done.added, done.changed, done.messages, done.removed, done.elsewhere)
+
+
+def _send_group(
+    tx: Transaction,
+    server: Transaction,
+    group: Sequence[Changed],
+    known: dict[str, Known],
+    host: str,
+    origin: str,
+    done: _Done,
+) -> bool:
+    """Send some sessions; tell whether another push of the same file was quicker with any."""
+    ids = [each.session["id"] for each in group]
+    now = _known(server, origin, ids)
+    overtaken = [each for each in ids if now.get(each) != known.get(each)]
+    known |= now
+    for each in group:
+        # What that one sent may be newer than what was read here.
+        if each.session["id"] not in overtaken:
+            _send(tx, server, each, known, host, origin, done)
+    done.sessions += len(group)
+    return bool(overtaken)
 
 
 @dataclass(slots=True)
@@ -184,10 +209,12 @@ def _send(
             return
         before = None
     is_changed = _is_changed(changed, known)
-    hub_id = before.hub_id if before else _free_id(server, session_id, host)
+    hub_id = _own_id(server, before, origin) or _free_id(server, session_id, host)
     row = {**changed.session, "id": hub_id, "host": host}
     parent = known.get(row["parent_session_id"] or "")
-    row["parent_session_id"] = parent.hub_id if parent is not None else None
+    # It may have been deleted on the server.
+    is_there = parent is not None and _exists(server, parent.hub_id)
+    row["parent_session_id"] = parent.hub_id if parent is not None and is_there else None
     _put_session(server, row, origin, session_id)
     sent, removed = _send_messages(tx, server, session_id, hub_id)
     _note(server, origin, changed, known, hub_id, elsewhere=False)
@@ -230,10 +257,22 @@ def _note(
     )
 
 
+def _own_id(server: Transaction, before: Known | None, origin: str) -> str | None:
+    """Return the id that a session was sent under, unless another one has it by now."""
+    if before is None:
+        return None
+    holder = server.one("SELECT origin FROM sessions WHERE id = ?", (before.hub_id,))
+    return before.hub_id if holder is None or holder[0] == origin else None
+
+
+def _exists(server: Transaction, hub_id: str) -> bool:
+    return server.one("SELECT 1 FROM sessions WHERE id = ?", (hub_id,)) is not None
+
+
 def _free_id(server: Transaction, session_id: str, host: str) -> str:
     """Return the id of a session on the server; another machine may have one of the same name."""
     wanted, number = session_id, 1
-    while server.one("SELECT 1 FROM sessions WHERE id = ?", (wanted,)) is not None:
+    while _exists(server, wanted):
         number += 1
         wanted = f"{session_id}@{host}" if number == 2 else f"{session_id}@{host}-{number}"
     return wanted
@@ -267,6 +306,7 @@ def _send_messages(
             (hub_id,),
         )
     )
+    written_there = _written_there(server, hub_id)
     expected: dict[int, int] = {}
     first: int | None = None
     sent = 0
@@ -280,15 +320,21 @@ def _send_messages(
         expected[message_id] = stored_forms.checksum(message)
         if there.get(message_id) == expected[message_id]:
             continue
-        stored = {**message, "origin_sum": expected[message_id]}
+        stored = {**message, "origin_sum": expected[message_id], "origin_message_id": message_id}
+        changes = ", ".join(f"{name} = ?" for name in stored)
+        brought_back = written_there.get(_said(message))
         if message_id in there:
-            changes = ", ".join(f"{name} = ?" for name in stored)
             server.run(
                 f"UPDATE messages SET {changes} WHERE session_id = ? AND origin_message_id = ?",
                 (*stored.values(), hub_id, message_id),
             )
+        elif brought_back:
+            server.run(
+                f"UPDATE messages SET {changes} WHERE id = ?",
+                (*stored.values(), brought_back.pop()),
+            )
         else:
-            stored |= {"session_id": hub_id, "origin_message_id": message_id}
+            stored |= {"session_id": hub_id}
             marks = ", ".join("?" * len(stored))
             number = server.insert(
                 f"INSERT INTO messages({', '.join(stored)}) VALUES ({marks})",
@@ -308,6 +354,24 @@ def _send_messages(
     if sent or gone:
         verify(server, hub_id, expected)
     return sent, len(gone)
+
+
+def _said(message: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what makes a message the same wherever it is stored."""
+    return tuple(message[name] for name in _SAME)
+
+
+def _written_there(server: Transaction, hub_id: str) -> dict[tuple[Any, ...], list[int]]:
+    """Return the messages of a session that were written on the server; `pull` brings them here."""
+    found: dict[tuple[Any, ...], list[int]] = {}
+    for message_id, *values in server.stream(
+        f"SELECT m.id, {', '.join(f'm.{name}' for name in MESSAGE)} FROM messages m "
+        "WHERE m.session_id = ? AND m.origin_message_id IS NULL ORDER BY m.id DESC",
+        (hub_id,),
+    ):
+        said = _said(stored_forms.formed(MESSAGE, values))
+        found.setdefault(said, []).append(message_id)
+    return found
 
 
 def verify(server: Transaction, hub_id: str, expected: dict[int, int]) -> None:

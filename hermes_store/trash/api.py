@@ -14,6 +14,7 @@ from pathlib import Path
 from hermes_store.engines.base import Database, Progress, Sidecar, Transaction
 from hermes_store.engines.sqlite import word_list
 from hermes_store.engines.sqlite.erase import last_traces
+from hermes_store.engines.sqlite.session_database import SqliteDatabase
 from hermes_store.errors import DatabaseError
 from hermes_store.marks import marks
 from hermes_store.records.trash import (
@@ -284,5 +285,7 @@ class Trash:
             return f"Fragments of deleted text may remain in the files: {error}"
         if forgotten:
             return left
-        words = f"{word_list.path_for(self._db.path)} may contain deleted words; delete it."
+        words = "The list of words on the server may have deleted ones until this is done again."
+        if isinstance(self._db, SqliteDatabase):
+            words = f"{word_list.path_for(self._db.path)} may contain deleted words; delete it."
         return words if left is None else f"{left} {words}"

@@ -10,6 +10,7 @@ from hermes_store.errors import InvalidInput
 from hermes_store.records.search import Request
 from hermes_store.store import Store
 from hermes_tui.cli.common.context import Context
+from hermes_tui.cli.common.output import complain
 from hermes_tui.cli.common.progress import ProgressLine
 from hermes_tui.cli.push import local_file, server
 from hermes_tui.presentation.fit_text import plain
@@ -28,8 +29,8 @@ def describe(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "examples:\n  hermes sessions pull --from postgresql://me@db.example/hermes 20260305_0915\n"
         "  hermes sessions pull --query 'host:laptop after:7d'\n"
-        "Sessions that the file has already stay as they are. What was brought is compared with\n"
-        "the server."
+        "A session that the file has gets what was said on the server since. What was brought is\n"
+        "compared with the server."
     )
 
 
@@ -48,13 +49,18 @@ def run(options: argparse.Namespace, context: Context) -> int:
     if context.printer.as_json:
         context.printer.data("pulled", **asdict(report))
         return 0
-    there = report.sessions - report.added
+    there = report.sessions - report.added - report.extended - len(report.skipped)
+    parts = [f"added {plural(report.added, 'session')}"]
+    if report.extended:
+        parts.append(f"continued {report.extended:,}")
     rest = f" {there:,} {'was' if there == 1 else 'were'} there already." if there else ""
     context.printer.say(
-        f"Added {plural(report.added, 'session')} with {plural(report.messages, 'message')} of "
-        f"{plain(shown(address))} to {plain(str(path))}.{rest}"
+        f"From {plain(shown(address))}: {' and '.join(parts)} with "
+        f"{plural(report.messages, 'message')} in {plain(str(path))}.{rest}"
     )
-    return 0
+    for reason in report.skipped:
+        complain(f"Not brought: {reason}")
+    return 1 if report.skipped else 0
 
 
 def _chosen(hub: Store, options: argparse.Namespace) -> list[str]:

@@ -135,7 +135,7 @@ def _say(context: Context, report: PushReport, address: str) -> None:
     elsewhere = ""
     if report.elsewhere:
         there = plural(report.elsewhere, "session")
-        elsewhere = f" It has {there} already from elsewhere, which stay as they are."
+        elsewhere = f" It already has {there} from elsewhere; nothing was changed there."
     if not (report.messages or report.added or report.changed or report.removed):
         context.printer.say(f"{plain(shown(address))} has everything already.{elsewhere}")
         return

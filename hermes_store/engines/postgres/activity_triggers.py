@@ -127,8 +127,9 @@ TRIGGERS = (
     *_trigger(
         "message_changed",
         "AFTER UPDATE OF session_id, role, content, timestamp, tool_name, tool_calls ON messages",
-        "DELETE FROM @.message_words WHERE id = OLD.id; "
+        # In this order: whoever indexes the message right now is waited for, then its words go.
         "INSERT INTO @.todo VALUES (NEW.id) ON CONFLICT DO NOTHING; "
+        "DELETE FROM @.message_words WHERE id = OLD.id; "
         "PERFORM @.refresh_said(OLD.session_id); "
         "IF NEW.session_id <> OLD.session_id THEN PERFORM @.refresh_said(NEW.session_id); END IF;",
     ),

@@ -18,9 +18,12 @@ SCHEMA = "hermes"
 """The schema of the default profile."""
 ROW_LIMIT = 1_000_000
 """The most rows that a reader may ask for in one statement."""
+LEAST_ROWS = 10_000
+"""Pages and lists are read in portions that are smaller."""
 _OWN = ("schema", "row_limit")
 _WRONG_PORT = re.compile(r":[0-9]*[^0-9,:\]][^]]*$")
-_SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,58}")
+_WRONGLY_ENCODED = re.compile(r"%(?![0-9a-fA-F]{2})|%00|\s")
+_SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,54}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,13 @@ class Address:
             raise InvalidInput(
                 f"{name} is not a valid address. Write it as postgresql://USER@HOST:PORT/DATABASE."
             )
+        if _WRONGLY_ENCODED.search(given):
+            raise InvalidInput(f"{name} is not a valid address: % is written %25, and a space %20.")
         head, parameters = _divided(given[len(scheme) :], name)
+        if any("=" not in each for each in parameters):
+            raise InvalidInput(
+                f"{name} is not a valid address: what follows the question mark is NAME=VALUE."
+            )
         # Not parse_qsl: to libpq, a plus is a plus.
         options = [
             (unquote(key), value) for key, _, value in (each.partition("=") for each in parameters)
@@ -54,12 +63,14 @@ class Address:
         schema = values.get("schema", SCHEMA)
         if not _SCHEMA_NAME.fullmatch(schema):
             raise InvalidInput(
-                f"'{schema}' cannot be the name of a schema. Use up to 59 lower-case letters, "
+                f"'{schema}' cannot be the name of a schema. Use up to 55 lower-case letters, "
                 "digits and underscores, and begin with a letter."
             )
         limit = values.get("row_limit", str(ROW_LIMIT))
-        if not limit.isascii() or not limit.isdigit() or not 0 < int(limit[:12]) < 10**11:
-            raise InvalidInput(f"row_limit is a number of rows above 0, not '{limit}'.")
+        if not limit.isascii() or not limit.isdigit() or len(limit) > 11 or int(limit) < LEAST_ROWS:
+            raise InvalidInput(
+                f"row_limit is a number of rows, {LEAST_ROWS:,} or more, not '{limit}'."
+            )
         kept = [each for each, (key, _) in zip(parameters, options, strict=True) if key not in _OWN]
         connection = f"{SCHEMES[0]}{head}{'?' if kept else ''}{'&'.join(kept)}"
         return Address(connection, schema, int(limit), name, given)

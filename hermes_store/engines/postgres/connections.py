@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,14 +20,14 @@ from hermes_store.engines.postgres.address import Address
 from hermes_store.engines.postgres.error_translation import is_lost, translate
 from hermes_store.engines.postgres.text_coding import ESCAPE, decoded
 from hermes_store.engines.sqlite.schema_reader import quote
-from hermes_store.errors import InvalidInput, ServerUnreachable, StoreError
+from hermes_store.errors import DatabaseLocked, InvalidInput, ServerUnreachable, StoreError
 
 MOST_CONNECTIONS = 12
 CONNECT_SECONDS = 10
 STATEMENT_SECONDS = 60
 LOCK_SECONDS = 30
 RECONNECT_SECONDS = 2.0
-POOL_SECONDS = 0.5
+POOL_SECONDS = 1.0
 PATIENCE, READERS_PATIENCE = 15.0, 5.0
 """Seconds for which a server may be away, as during a restart, before that is an error.
 
@@ -37,6 +38,18 @@ Somebody waits for what is read, and can ask again.
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
 Connection = psycopg.Connection[tuple[Any, ...]]
+
+
+_UNKNOWN_OPTION = re.compile(
+    'invalid (?:URI query parameter|connection option)[^"]*"([a-z_A-Z0-9]+)"'
+)
+_KEPT_ALIVE = {
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
+"""So that a server that vanished without a word is noticed within a minute."""
 
 
 class _Text(TextLoader):
@@ -86,9 +99,12 @@ class Connections:
                 **self._options(),
             )
         except psycopg.ProgrammingError as error:
+            # Not all of libpq's own words: they may quote the password.
+            unknown = _UNKNOWN_OPTION.search(str(error))
+            what = f'there is no option "{unknown[1]}"' if unknown else "libpq cannot read it"
             raise InvalidInput(
-                f"{self._address.name} is not a valid address: {str(error).strip()}. "
-                "The options are those of libpq, and schema."
+                f"{self._address.name} is not a valid address: {what}. The options are those of "
+                "libpq, schema and row_limit."
             ) from None
         except psycopg.Error as error:
             raise translate(error, self._address.name) from error
@@ -96,11 +112,9 @@ class Connections:
     def _options(self) -> dict[str, Any]:
         given = conninfo_to_dict(self._address.connection)
         chosen: dict[str, Any] = {}
-        if "connect_timeout" not in given:
-            chosen["connect_timeout"] = CONNECT_SECONDS
-        if "application_name" not in given:
-            chosen["application_name"] = "hermes-sessions"
-        return chosen
+        chosen |= {"connect_timeout": CONNECT_SECONDS, "application_name": "hermes-sessions"}
+        chosen |= _KEPT_ALIVE
+        return {name: value for name, value in chosen.items() if name not in given}
 
     def _set_up(self, con: Connection) -> None:
         con.adapters.register_loader("text", _Text)
@@ -180,6 +194,9 @@ class Connections:
             if time.monotonic() >= end:
                 raise
             time.sleep(random.uniform(0, 0.5))
+        except DatabaseLocked:  # it has no connection left, but others of this program end soon
+            if time.monotonic() >= end:
+                raise
         else:
             # There is a server: all connections are in use, or the pool is about to have one.
             if time.monotonic() >= end + CONNECT_SECONDS:

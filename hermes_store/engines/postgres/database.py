@@ -88,10 +88,16 @@ class PostgresDatabase:
         migrations.refuse_strangers(con, self.schema, self.name)
         if not self._read_only:
             migrations.bring_up_to_date(con, self.schema, self.name)
-        elif not migrations.is_current(migrations.applied(con, self.schema)):
+        elif not (steps := migrations.applied(con, self.schema)):
             raise errors.DatabaseMissing(
                 f"There are no sessions in the schema {self.schema} of {self.name} yet. Check the "
                 "address, or let its owner write there, as with 'hermes sessions push'."
+            )
+        elif not migrations.is_current(steps):
+            raise errors.DatabaseMissing(
+                f"The schema {self.schema} of {self.name} was made by an older version of this "
+                "program. Let its owner open it for writing once, as with "
+                "'hermes sessions postgres index'."
             )
         encoding = con.info.parameter_status("server_encoding")
         if encoding != "UTF8":
@@ -363,14 +369,14 @@ class PostgresDatabase:
         with translated(self.name):
             con = self.connections.take(lambda con: con.execute("SET statement_timeout = 0"))
             refused: list[str] = []
-            con.add_notice_handler(lambda each: refused.append(each.message_primary or ""))
+            con.add_notice_handler(lambda each: refused.append(each.severity_nonlocalized or ""))
             try:
                 for table in ("messages", "sessions", "session_activity", "message_words", "todo"):
                     con.execute(f"VACUUM (ANALYZE) {quote(self.schema)}.{table}")
             finally:
                 con.close()
                 self.connections.give_back(con)
-        if any("permission denied" in each for each in refused):
+        if "WARNING" in refused:  # it skipped a table
             raise errors.DatabaseReadOnly(
                 f"Only the owner of the schema {self.schema} may run VACUUM there. The server does "
                 "so by itself, too; nothing is lost without it."

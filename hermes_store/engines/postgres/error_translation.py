@@ -46,8 +46,6 @@ def _refused(error: psycopg.Error) -> type[psycopg.Error] | None:
     words = str(error)
     if _NO_DATABASE.search(words):
         return pg.InvalidCatalogName
-    if "invalid" in words and "connection option" in words:
-        return pg.InvalidParameterValue
     if _TOO_MANY.search(words):
         return pg.TooManyConnections
     return pg.InvalidPassword if _NO_LOGIN.search(words) else None
@@ -85,8 +83,6 @@ def translate(error: psycopg.Error, name: str) -> errors.DatabaseError | errors.
                 f"{name} refused the login ({words}). Check the user, and the password in "
                 "PGPASSWORD or ~/.pgpass."
             )
-        case pg.InvalidParameterValue():
-            return errors.InvalidInput(f"{name} is not a valid address: {words}.")
         case pg.InvalidCatalogName():
             return errors.NotADatabase(
                 f"{name}: {words}. Create the database with 'createdb', or check the address."
@@ -104,7 +100,7 @@ def translate(error: psycopg.Error, name: str) -> errors.DatabaseError | errors.
         case pg.QueryCanceled():
             return errors.DatabaseLocked(
                 f"{name} stopped a statement that took too long. {ROLLED_BACK}. Ask for less, "
-                " or allow more time with ?options=-c%20statement_timeout%3D300s in the "
+                "or allow more time with ?options=-c%20statement_timeout%3D300s in the "
                 "address."
             )
         case pg.LockNotAvailable() | pg.DeadlockDetected() | pg.SerializationFailure():

@@ -29,6 +29,8 @@ MOST_KNOWN = 300_000
 CLEAN_EVERY = 1_000
 GATHER_SECONDS = 1.0
 """How long to wait for more messages before indexing begins."""
+BUSY_SECONDS = 5.0
+"""How long to wait for another program that indexes before looking again."""
 
 log = logging.getLogger("hermes_store.postgres")
 
@@ -67,11 +69,14 @@ def list_again(owner: Owner) -> bool:
     with _alone(owner) as con:
         if con is None:
             return False
+        before = con.execute("SHOW statement_timeout").fetchone()
+        con.execute("SET statement_timeout = 0")  # all messages are read
         con.execute(
             "DELETE FROM vocabulary v WHERE NOT EXISTS "
             "(SELECT 1 FROM ts_stat($1) AS s WHERE s.word = v.word)",
             (f"SELECT tsv FROM {quote(owner.schema)}.message_words",),
         )
+        con.execute("SELECT set_config('statement_timeout', $1, false)", before)
     return True
 
 
@@ -189,6 +194,7 @@ class BackgroundIndexing:
         self._due = threading.Event()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
+        self._pending = False
         self._starting = threading.Lock()
         self._turn = threading.Lock()
 
@@ -206,6 +212,7 @@ class BackgroundIndexing:
 
     def wake(self) -> None:
         """Note that there is something to index."""
+        self._pending = True
         self._due.set()
         if self._thread is None and not self._over.is_set():
             with self._starting:
@@ -219,14 +226,26 @@ class BackgroundIndexing:
         while True:
             self._due.wait()
             if self._over.wait(GATHER_SECONDS):
+                self._tell()
                 return
             self._due.clear()
+            self._pending = False
             try:
                 with self._turn:
-                    index_all(self._owner, stopped=self._over.is_set)
+                    done = index_all(self._owner, stopped=self._over.is_set)
+                if not done and not self._over.wait(BUSY_SECONDS):
+                    self._due.set()  # whoever indexes may have looked before the last message
             except (psycopg.Error, StoreError) as error:
                 # Searches are right without it; whoever comes next goes on.
                 log.info("Indexing stopped: %s", type(error).__name__)
+
+    def _tell(self) -> None:
+        """Tell whoever listens of what was added and not indexed yet."""
+        if self._pending:
+            with suppress(psycopg.Error, StoreError):
+                sql = f"NOTIFY {channel_of(self._owner.schema)}"
+                con = self._owner.connections.take(lambda con: con.execute(sql))
+                self._owner.connections.give_back(con)
 
     def close(self) -> None:
         """End the thread; what is left to do is done by whoever comes next."""

@@ -83,7 +83,8 @@ def refuse_strangers(con: Connection, name: str, shown: str) -> None:
         "WHERE n.nspname = $1",
         (name,),
     ).fetchone()
-    if row is not None and row[0]:
+    # Another program may just have made it.
+    if row is not None and row[0] and not applied(con, name):
         raise NotADatabase(
             f"The schema {name} of {shown} has other tables than those of sessions. "
             f"Choose another one with ?schema=NAME in the address."

@@ -14,6 +14,8 @@ from hermes_store.engines.postgres.connections import Connection, Connections
 from hermes_store.engines.sqlite.schema_reader import quote
 from hermes_store.errors import ChangeUncertain, DatabaseError
 
+_NEVER = -1
+"""Stands for a change that was not committed, and never will be."""
 Receipt = tuple[int | None]
 """The message that was added, if that was the change."""
 
@@ -34,7 +36,8 @@ class Receipts:
             # Whoever still holds the change, such as a process that has not noticed yet, is waited
             # for: its row cannot be taken before it is committed or gone.
             taken = con.execute(
-                f"INSERT INTO {self._table}(key) VALUES ($1) ON CONFLICT DO NOTHING RETURNING key",
+                f"INSERT INTO {self._table}(key, message_id) VALUES ($1, {_NEVER}) "
+                "ON CONFLICT DO NOTHING RETURNING key",
                 (key,),
             ).fetchone()
             if taken is not None:
@@ -43,7 +46,9 @@ class Receipts:
             row = con.execute(
                 f"SELECT message_id FROM {self._table} WHERE key = $1", (key,)
             ).fetchone()
-            found.append((None,) if row is None else (row[0],))
+            # The row may be our own, of a question whose answer was lost.
+            never = row is None or row[0] == _NEVER
+            found.append(None if row is None or never else (row[0],))
 
         try:
             self._connections.give_back(self._connections.take(ask))

@@ -70,6 +70,10 @@ class PostgresTransaction:
             )
         return iter(found)
 
+    def all_rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run a query whose rows nobody asked for, so that no limit is meant for them."""
+        return self._execute(sql, values).fetchall()
+
     def stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Run a query whose rows together may be too large for memory; fetch a few at a time."""
         cursor = psycopg.RawServerCursor(self._con, f"rows_{next(self._number)}")

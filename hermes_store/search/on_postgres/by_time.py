@@ -16,6 +16,8 @@ from hermes_store.search.on_postgres.by_id import MANY
 
 NEWEST, MORE = 2_048, 32_768
 """How many of the newest messages to look at first, and next where there are many; then all."""
+MOST_BLOCKS = 500
+"""Looking only there helps no more if they are scattered over so many blocks of ids."""
 FIRST_PAGE, LARGEST_PAGE = 64, 4_096
 _SESSION = "JOIN sessions s ON s.id = m.session_id"
 
@@ -64,16 +66,20 @@ class ByTime:
         yield None, None
 
     def _window(self, number: int) -> tuple[float, str] | None:
-        """Return since when the newest messages are, and their blocks; None if there are fewer."""
+        """Return since when the newest messages are, and their blocks; None if of no help."""
         since = self._tx.value(
             "SELECT timestamp FROM messages ORDER BY timestamp DESC, id DESC LIMIT 1 OFFSET ?",
             (number,),
         )
         if since is None:
             return None
-        blocks = self._tx.rows(
-            f"SELECT DISTINCT id >> {BLOCK_BITS} FROM messages WHERE timestamp >= ?", (since,)
+        blocks = list(
+            self._tx.rows(
+                f"SELECT DISTINCT id >> {BLOCK_BITS} FROM messages WHERE timestamp >= ?", (since,)
+            )
         )
+        if len(blocks) > MOST_BLOCKS:
+            return None
         return since, " | ".join(quoted(block_of(each << BLOCK_BITS)) for (each,) in blocks)
 
     def _page(

@@ -143,7 +143,7 @@ class PostgresMatcher:
 
     @cached_property
     def _index_state(self) -> _IndexState:
-        rows = self._tx.rows(
+        rows = self._tx.all_rows(
             "SELECT 'todo', id FROM todo UNION ALL "
             "SELECT 'big', id FROM message_words WHERE tsv @@ CAST(?1 AS tsquery) UNION ALL "
             "SELECT 'long', id FROM message_words WHERE tsv @@ CAST(?2 AS tsquery) UNION ALL "

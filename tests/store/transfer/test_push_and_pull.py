@@ -127,6 +127,68 @@ def test_what_came_from_the_server_is_not_sent_back(
         assert "further here" not in [each.content for each in hub.messages.of("c")]
 
 
+def test_what_was_said_on_the_server_comes_back_and_is_not_doubled(
+    file: SessionDB, hub: Store
+) -> None:
+    add(file, "a", "one", "two")
+    push(file, hub)
+    hub.messages.append("a", {"role": "user", "content": "on the server"})
+    report = file.store.transfer.pull(hub.database, ["a"])
+    assert (report.added, report.extended, report.messages) == (0, 1, 1)
+    file.append_message("a", "user", "here again")
+    push(file, hub)
+    said_there = [each.content for each in hub.messages.of("a")]
+    assert said_there == ["one", "two", "on the server", "here again"]
+    assert push(file, hub) == PushReport(0, 0, 0, 0)
+
+
+def test_what_was_taken_back_or_compacted_is_no_difference(hub: Store, tmp_path: Path) -> None:
+    path = tmp_path / "newer.db"
+    newer.make(path)
+    writer = newer.Newer(path)
+    writer.session("a", cwd="/srv")
+    for text, more in (
+        ("old", {"active": 0, "compacted": 1}),
+        ("gone", {"active": 0}),
+        ("now", {}),
+    ):
+        writer.message("a", text, **more)
+    writer.close()
+    with Store(path, read_only=True) as source:
+        source.transfer.push(hub.database, host="ada")
+    with SessionDB(tmp_path / "own.db") as own:
+        report = own.store.transfer.pull(hub.database, ["a"])
+        assert (report.added, report.skipped) == (1, ())
+        assert [each.content for each in own.store.messages.of("a")] == ["old", "now"]
+        assert push(own, hub, "bob").elsewhere == 1
+
+
+def test_a_parent_that_was_deleted_on_the_server_is_no_hindrance(
+    file: SessionDB, hub: Store
+) -> None:
+    add_chain(file, "ab")
+    push(file, hub)
+    hub.trash.delete_conversation("a", force=True)
+    hub.trash.empty()
+    file.append_message("b", "user", "goes on")
+    assert push(file, hub).messages == 2
+    assert hub.sessions.get("b").parent_session_id is None
+    assert push(file, hub) == PushReport(0, 0, 0, 0)
+
+
+def test_another_session_of_the_same_id_is_left_alone(
+    file: SessionDB, hub: Store, tmp_path: Path
+) -> None:
+    add(file, "a", "hello")
+    push(file, hub)
+    with SessionDB(tmp_path / "other.db") as other:
+        add(other, "a", "something else", "and more")
+        report = other.store.transfer.pull(hub.database, ["a"])
+        assert (report.added, len(report.skipped)) == (0, 1)
+        said_here = [each.content for each in other.store.messages.of("a")]
+        assert said_here == ["something else", "and more"]
+
+
 def test_another_name_of_the_same_machine_sends_nothing_twice(file: SessionDB, hub: Store) -> None:
     add(file, "a", "hello")
     add(file, "b", "there")
