@@ -67,8 +67,8 @@ HOUSE: tuple[Row, ...] = (
         "hermes_store.engines.postgres",
         "PostgreSQL: addresses, connections, schema, migrations, the index of words, locks",
         """address dialect text_coding locks schema activity_triggers appending error_translation
-        connections receipts migrations transaction lexemes indexing database word_index sidecar
-        watch roles""",
+        connections receipts migrations transaction snapshots lexemes indexing database
+        word_index sidecar watch roles""",
     ),
     _row(
         "hermes_store.engines",

@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -47,6 +46,7 @@ from hermes_store.engines.postgres.error_translation import (
 from hermes_store.engines.postgres.indexing import BackgroundIndexing, channel_of
 from hermes_store.engines.postgres.locks import Lock, key_of
 from hermes_store.engines.postgres.receipts import Receipts
+from hermes_store.engines.postgres.snapshots import Snapshots
 from hermes_store.engines.postgres.transaction import PostgresTransaction
 from hermes_store.engines.sqlite.schema import SCHEMA_VERSION
 from hermes_store.engines.sqlite.schema_reader import quote
@@ -78,6 +78,7 @@ class PostgresDatabase:
         self.connections = Connections(
             self._address, read_only=read_only, statement_seconds=statement_seconds
         )
+        self._snapshots = Snapshots(self.connections, self._reading)
         self._receipts = Receipts(self.connections, self.schema, self.name)
         with translated(self.name), self.connections.alone() as con:
             self._prepare(con)
@@ -175,21 +176,14 @@ class PostgresDatabase:
     def read(self) -> Iterator[PostgresTransaction]:
         """Provide a read-only snapshot for the length of the block.
 
-        Inside of a change, it is that of the change.
+        Inside of a change, it is that of the change, and inside of another read, that one's.
         """
         joined = self._in_progress(Lock.CHANGE)
         if joined is not None:
             yield joined
             return
-        with translated(self.name):
-            con = self.connections.take(_begin_reading)
-            try:
-                yield PostgresTransaction(
-                    con, self.capabilities(), row_limit=self._address.row_limit
-                )
-                con.execute("COMMIT")
-            finally:
-                self.connections.give_back(con)
+        with translated(self.name), self._snapshots.read() as tx:
+            yield tx
 
     def ask_once(self, question: Callable[[PostgresTransaction], Answer]) -> Answer:
         """Answer a question of one statement, which needs neither a beginning nor an end."""
@@ -197,11 +191,15 @@ class PostgresDatabase:
         if joined is not None:
             return question(joined)
         answers: list[Answer] = []
-        tx = partial(PostgresTransaction, caps=self.capabilities())
-        with translated(self.name):
-            con = self.connections.take(lambda con: answers.append(question(tx(con))))
+        with translated(self.name), self._snapshots.current() as tx:
+            if tx is not None:
+                return question(tx)
+            con = self.connections.take(lambda con: answers.append(question(self._reading(con))))
             self.connections.give_back(con)
         return answers[-1]
+
+    def _reading(self, con: Connection) -> PostgresTransaction:
+        return PostgresTransaction(con, self.capabilities(), row_limit=self._address.row_limit)
 
     # -- writing ---------------------------------------------------------------------------
 
@@ -228,6 +226,7 @@ class PostgresDatabase:
                 raise errors.ServerUnreachable(
                     f"The connection to {self.name} was lost. {ROLLED_BACK}; try again."
                 ) from error.__cause__
+        self._snapshots.forget()
         if lock is Lock.CHANGE:
             self.indexing.wake()
 
@@ -345,6 +344,7 @@ class PostgresDatabase:
                     raise
                 time.sleep(random.uniform(0, 0.05 * 2 ** (_TRIES - left)))
             else:
+                self._snapshots.forget()
                 self.indexing.wake()
                 return answer
         raise AssertionError("unreachable")
@@ -390,7 +390,3 @@ class PostgresDatabase:
         """Close all connections; closing twice is fine."""
         self.indexing.close()
         self.connections.close()
-
-
-def _begin_reading(con: Connection) -> None:
-    con.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")

@@ -20,6 +20,8 @@ from hermes_store.engines.sqlite.schema_reader import quote
 from hermes_store.engines.sqlite.tokenizer import Tokenize, tokenizer
 from hermes_store.errors import InvalidInput
 
+_NUMBERS = count(1)
+"""For names of cursors and savepoints: several transactions may share a connection."""
 FETCHED = 20
 """Rows to fetch at once where a whole session is read."""
 
@@ -33,7 +35,7 @@ def split_words() -> Tokenize:
 class PostgresTransaction:
     """Statements with bound values on one connection, and the capabilities of its database."""
 
-    __slots__ = ("_con", "_number", "_row_limit", "_stops", "caps")
+    __slots__ = ("_con", "_row_limit", "_stops", "caps")
 
     def __init__(
         self, con: Connection, caps: Capabilities, *, row_limit: int | None = None
@@ -42,7 +44,6 @@ class PostgresTransaction:
         self.caps = caps
         self._row_limit = row_limit
         self._stops: list[Callable[[], bool]] = []
-        self._number = count(1)
 
     def _execute(self, sql: str, values: Sequence[Any]) -> psycopg.Cursor[tuple[Any, ...]]:
         if any(stopped() for stopped in self._stops):
@@ -76,7 +77,7 @@ class PostgresTransaction:
 
     def stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Run a query whose rows together may be too large for memory; fetch a few at a time."""
-        cursor = psycopg.RawServerCursor(self._con, f"rows_{next(self._number)}")
+        cursor = psycopg.RawServerCursor(self._con, f"rows_{next(_NUMBERS)}")
         with cursor:
             cursor.itersize = FETCHED
             cursor.execute(translated(sql), [bindable(value) for value in values])
@@ -119,7 +120,7 @@ class PostgresTransaction:
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
         """Undo what the block changed if it raises; what came before it stays."""
-        name = f"part_{next(self._number)}"
+        name = f"part_{next(_NUMBERS)}"
         self._con.execute(f"SAVEPOINT {name}")
         try:
             yield

@@ -14,6 +14,7 @@ from hermes_store.engines.postgres import migrations
 from hermes_store.engines.postgres.watch import PostgresWatch
 from hermes_store.errors import SessionNotFound, TitleTaken
 from hermes_store.gateway import MessageSource, SessionRouter
+from hermes_store.records.search import Request
 from tests import postgres
 from tests.store.gateway.conftest import live_sessions
 from tests.support import add
@@ -168,3 +169,33 @@ def test_deleting_and_indexing_at_once_leave_no_words_behind(hub: SessionDB) -> 
     with hub.store.snapshot() as tx:
         assert tx.value("SELECT COUNT(*) FROM message_words") == 0
         assert tx.value("SELECT COUNT(*) FROM todo") == 0
+
+
+def test_reading_inside_of_reading_takes_no_second_connection(
+    hub: SessionDB, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abc":
+        add(hub, name, "docker is down")
+    hub.store.marks.pin("a")
+    monkeypatch.setattr("hermes_store.engines.postgres.connections.MOST_CONNECTIONS", 2)
+    with Store(address, read_only=True) as store:
+
+        def look(_: int) -> int:
+            found = store.search.stream(Request("docker", grouped=True))
+            return sum(
+                len(store.lists.rows([group.root_id for group in each.groups], now=0))
+                for each in found
+            )
+
+        with ThreadPoolExecutor(8) as pool:
+            assert all(number >= 3 for number in pool.map(look, range(40)))
+
+
+def test_what_a_thread_changed_is_read_by_it(hub: SessionDB) -> None:
+    add(hub, "a", "hello")
+    with hub.store.snapshot() as tx:
+        assert tx.value("SELECT title FROM sessions WHERE id = 'a'") is None
+        hub.store.sessions.rename("a", "Greetings")
+        assert hub.store.sessions.get("a").title == "Greetings"
+        assert tx.value("SELECT title FROM sessions WHERE id = 'a'") is None
+    assert hub.store.sessions.get("a").title == "Greetings"
