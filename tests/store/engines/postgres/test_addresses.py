@@ -173,9 +173,7 @@ def test_a_reader_reads_and_a_writer_writes(hub: SessionDB, address: str) -> Non
             for sql in statements(schema, roles[name], write=write):
                 con.execute(sql)
     try:
-        as_role = {
-            name: address.replace("//postgres:", f"//{role}:") for name, role in roles.items()
-        }
+        as_role = {name: f"{address}&user={role}" for name, role in roles.items()}
         with Store(as_role["reader"], read_only=True) as store:
             assert store.search.run("hello").hits
             assert store.lists.conversations()
@@ -234,7 +232,7 @@ def test_who_may_not_vacuum_is_told(hub: SessionDB, address: str) -> None:
             con.execute(sql)
     try:
         with (
-            Store(address.replace("//postgres:", f"//{role}:")) as store,
+            Store(f"{address}&user={role}") as store,
             pytest.raises(DatabaseReadOnly, match="Only the owner"),
         ):
             store.database.vacuum()
