@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+import psycopg
+from psycopg.pq import TransactionStatus
 
 from hermes_store.engines.postgres.connections import Connection, Connections
 from hermes_store.engines.postgres.transaction import PostgresTransaction
@@ -64,7 +67,12 @@ class Snapshots:
             snapshot.readers -= 1
             if snapshot.readers:
                 return
-        self._connections.give_back(snapshot.con)
+        con = snapshot.con
+        if con.info.transaction_status is TransactionStatus.INTRANS:
+            # Not a rollback: it would make the driver forget all prepared statements.
+            with suppress(psycopg.Error):
+                con.execute("COMMIT")
+        self._connections.give_back(con)
 
     def forget(self) -> None:
         """Let this thread begin a new snapshot, as after a change that it made."""

@@ -199,3 +199,11 @@ def test_what_a_thread_changed_is_read_by_it(hub: SessionDB) -> None:
         assert hub.store.sessions.get("a").title == "Greetings"
         assert tx.value("SELECT title FROM sessions WHERE id = 'a'") is None
     assert hub.store.sessions.get("a").title == "Greetings"
+
+
+def test_statements_stay_prepared(hub: SessionDB) -> None:
+    add(hub, "a", "hello")
+    for _ in range(8):
+        assert hub.store.search.run("hello").hits
+    with hub.store.snapshot() as tx:
+        assert tx.value("SELECT COUNT(*) FROM pg_prepared_statements") > 3
